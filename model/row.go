@@ -1,0 +1,162 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
+)
+
+// RowKind says what a journal row holds.
+type RowKind string
+
+const (
+	RowRequest   RowKind = "request"   // what this console submitted
+	RowEvent     RowKind = "event"     // an AIP event
+	RowChunk     RowKind = "chunk"     // an AIP chunk, the first under its sequence
+	RowConflict  RowKind = "conflict"  // an AIP chunk with other content under a known sequence
+	RowRecovered RowKind = "recovered" // an event of the aggregate whose chunk never came
+	RowStatus    RowKind = "status"    // the daemon's word for the action's state
+	RowError     RowKind = "error"     // an error that the daemon answered while the action was followed
+	RowResult    RowKind = "result"    // a result of this action
+	RowReplay    RowKind = "replay"    // a result that carries another action's ID
+	RowSettled   RowKind = "settled"   // a terminal state for which the daemon gave no result in time
+	RowCancel    RowKind = "cancel"    // a cancellation that this console asked for, or its answer
+	RowConfirm   RowKind = "confirm"   // what the operator says was verified
+)
+
+// Row is one entry of an action's journal, in the order of commits. Raw is the
+// thing as it came; exactly one of the decoded fields is set, by Kind.
+type Row struct {
+	Number int64 // from 1, ascending within an action, with gaps; 0 before the commit
+	Kind   RowKind
+	At     time.Time // when this console received or made it
+	Raw    json.RawMessage
+
+	Request   *Request
+	Event     *aip.Event
+	Chunk     *aip.Chunk // RowChunk and RowConflict
+	Recovered *Recovered
+	Status    *aip.Status
+	Error     *aip.Error
+	Result    *Result // RowResult and RowReplay
+	Settled   *Settled
+	Cancel    *Cancellation
+	Confirm   *Confirmation
+}
+
+// Request is what a submission was, kept before its first byte is sent (seed
+// 000, section 2).
+type Request struct {
+	Capability     string          `json:"capability"`
+	Mode           string          `json:"mode,omitempty"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	AIPSession     string          `json:"aip_session,omitempty"`
+	Tenant         string          `json:"tenant,omitempty"`
+	Principal      string          `json:"principal,omitempty"`
+	Input          json.RawMessage `json:"input,omitempty"`
+	TimeoutMS      int64           `json:"timeout_ms,omitempty"`
+}
+
+// Recovered is an event record of a result's aggregate whose chunk this console
+// never received. It stands behind the chunk of sequence After (or before all
+// chunks when First), in the order of Index.
+type Recovered struct {
+	First  bool          `json:"first,omitempty"`
+	After  uint64        `json:"after"`
+	Index  int           `json:"index"` // in the aggregate, from 0
+	Record hermes.Record `json:"record"`
+}
+
+// Result is a result without its aggregate's events, and how those compare with
+// the chunks of the journal.
+type Result struct {
+	aip.Result
+	Aggregate *Match `json:"aggregate,omitempty"` // nil when the output holds no events
+}
+
+// Match says how the events of an aggregate compare with the journal's chunks,
+// in order, by their raw data.
+type Match struct {
+	Events  int      `json:"events"`
+	Matched int      `json:"matched"`
+	Missing int      `json:"missing"`          // events whose chunk never came
+	Unlike  []uint64 `json:"unlike,omitempty"` // chunks that the aggregate does not hold
+}
+
+// Settled is a terminal state that stands in for a result.
+type Settled struct {
+	State    aip.State `json:"state"`
+	WaitedMS int64     `json:"waited_ms"`
+}
+
+// Cancellation is one step of a cancel: asked (with a reason), or answered by
+// the daemon with a result's status or an error code. A daemon answers
+// "cancelled" for finished actions too, so none of this settles the action.
+type Cancellation struct {
+	Step   string `json:"step"` // asked answered refused
+	Reason string `json:"reason,omitempty"`
+	Status string `json:"status,omitempty"`
+	Code   string `json:"code,omitempty"`
+}
+
+// Confirmation is the operator's word. Tools lists the keys of the tools whose
+// effects were verified; Answer says that the answer was read and stands. Through is the
+// journal row up to which the operator had seen: later tools and text are not covered.
+type Confirmation struct {
+	Tools   []string `json:"tools,omitempty"`
+	Answer  bool     `json:"answer,omitempty"`
+	Through int64    `json:"through"`
+}
+
+// NewRow encodes body as the row's Raw and keeps it decoded. body is a pointer
+// to the type that kind calls for.
+func NewRow(kind RowKind, at time.Time, body any) (Row, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return Row{}, fmt.Errorf("encode %s row: %w", kind, err)
+	}
+	return DecodeRow(kind, at, raw)
+}
+
+// DecodeRow makes a row of raw bytes. An unknown kind is kept undecoded.
+func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
+	r := Row{Kind: kind, At: at, Raw: raw}
+	var err error
+	switch kind {
+	case RowRequest:
+		r.Request, err = decode[Request](raw)
+	case RowEvent:
+		r.Event, err = decode[aip.Event](raw)
+	case RowChunk, RowConflict:
+		r.Chunk, err = decode[aip.Chunk](raw)
+	case RowRecovered:
+		r.Recovered, err = decode[Recovered](raw)
+	case RowStatus:
+		r.Status, err = decode[aip.Status](raw)
+	case RowError:
+		r.Error, err = decode[aip.Error](raw)
+	case RowResult, RowReplay:
+		r.Result, err = decode[Result](raw)
+	case RowSettled:
+		r.Settled, err = decode[Settled](raw)
+	case RowCancel:
+		r.Cancel, err = decode[Cancellation](raw)
+	case RowConfirm:
+		r.Confirm, err = decode[Confirmation](raw)
+	}
+	if err != nil {
+		return Row{}, fmt.Errorf("decode %s row: %w", kind, err)
+	}
+	return r, nil
+}
+
+func decode[T any](raw []byte) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(raw, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
