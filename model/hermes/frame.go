@@ -272,11 +272,11 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 		more.Tools = []ToolChange{eventTool(f.Name, ev)}
 	case "tool.progress", "reasoning.available":
 		f.Kind = KindThinking
-		f.Text = first(ev.Delta, ev.Text)
+		f.Text = firstText(ev.Delta, ev.Text)
 	case "assistant.commentary", "message.interim":
 		f.Kind = KindCommentary
 		if !ev.Streamed {
-			f.Text = first(ev.Text, ev.Content)
+			f.Text = firstText(ev.Text, ev.Content)
 		}
 	case "approval.request", "clarify.request", "interaction.request":
 		f.Kind, more.Waiting = KindWaiting, "clarify"

@@ -19,8 +19,8 @@ func str(raw json.RawMessage) (string, bool) {
 	return s, true
 }
 
-// first returns the first of the values that is a non-empty string.
-func first(values ...json.RawMessage) string {
+// firstText returns the first of the values that is a non-empty string.
+func firstText(values ...json.RawMessage) string {
 	for _, v := range values {
 		if s, _ := str(v); s != "" {
 			return s
