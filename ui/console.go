@@ -77,8 +77,7 @@ type Console struct {
 
 	views      []place // opened over the panes, the last one in sight
 	sheet      sheet
-	toolKey    string // of the tool that is open
-	toolShown  int64  // its row when it was shown
+	toolShown  int64 // row of the open tool when it was shown
 	verdictTop int
 	helping    bool
 	cancelling *cancelDialog
@@ -196,10 +195,8 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if c.asked && do != doLeave && do != doInterrupt {
-		c.asked = false
-		c.notice("", ink{})
-	}
+	c.notice("", ink{})
+	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
 }
 

@@ -44,5 +44,11 @@ func newStyles(l Look) styles {
 		tools:      map[model.ToolStatus]ink{model.ToolRunning: i("34"), model.ToolFailed: i("31"), model.ToolCompleted: i("32")},
 		links:      map[follow.LinkState]ink{follow.Live: i("32")},
 	}
+	s.between = " " + s.lines.horizontal + " "
+	if s.plain {
+		s.between = ", "
+		s.lines = lineGlyphs{" ", " ", " ", " ", " ", " "}
+		s.glyphs.cursor, s.glyphs.mark = "", "--"
+	}
 	return s
 }

@@ -58,7 +58,10 @@ func TestToolsAndChunksLeadToEachOther(t *testing.T) {
 		d.shows("Chunk "+sequence(tool.Started), "masked, r reveals", "made the tool row "+tool.Key)
 		d.press("enter")
 		d.shows("Tool "+tool.Name, "masked, r reveals")
-		d.press("esc", "esc", "esc", "esc")
+		d.press("enter", "esc") // to the chunk, and back to the tool
+		d.shows("Tool "+tool.Name, "masked, r reveals", "arguments")
+		d.hides("reading the journal")
+		d.press("esc", "esc", "esc")
 		d.shows("╭ Assistant")
 	})
 }
@@ -153,4 +156,29 @@ func TestWrappedTextIsWholeAndFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAnOpenChunkStaysOpenWhileOthersCome(t *testing.T) {
+	bubble(t, "chat_tools", 120, 40, nil, func(d *driver, rows []model.Row) {
+		d.play(rows[:41])
+		d.press("3")
+		last := d.c.chunks.selected().Sequence
+		d.press("enter")
+		d.play(rows[41:61])
+		d.shows("Chunk " + sequence(last) + ",")
+		d.press("]")
+		d.shows("Chunk " + sequence(last+1) + ",")
+		d.press("[", "esc")
+		d.hides("Chunk " + sequence(last) + ",")
+	})
+	bubble(t, "chat_tools", 120, 40, nil, func(d *driver, rows []model.Row) {
+		d.play(rows[:41])
+		d.press("3", "enter")
+		d.play(rows[41:61])
+		d.press("esc")
+		d.hides("paused") // it followed before, and does again
+		if s := d.c.chunks; s.list.selected != len(s.entries)-1 {
+			t.Error("does not follow")
+		}
+	})
 }
