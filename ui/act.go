@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"aipscope/follow/act"
 	"aipscope/model"
+	"aipscope/model/aip"
 	"aipscope/model/safe"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -370,18 +372,21 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 		return s + "…", st.word(model.AwaitingApproval)
 	}
 	o := *c.cancelOutcome
-	switch o.Kind {
-	case CancelRefused:
+	switch o.End {
+	case act.EndRefused:
 		if o.Code == "" {
 			return "the cancellation was refused", st.bad
 		}
 		return "the cancellation was refused: " + safe.Line(o.Code), st.bad
-	case CancelFinishedFirst:
-		return "it finished before the cancellation: " + safe.Line(o.Status), st.text
-	case CancelUnsure:
-		return "the cancellation was sent, its outcome is not known yet", st.doubt
+	case act.EndFinished:
+		return "it finished before the cancellation: " + safe.Line(o.State), st.text
+	case act.EndGoesOn:
+		if c.turn.Settled() {
+			return "", ink{}
+		}
+		return "the daemon accepted the cancellation, the action has not ended yet", st.doubt
 	}
-	if r := c.turn.Result(); r != nil && r.Status != "cancelled" && c.verdict.Word != model.Cancelled {
+	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
 		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text
 	}
 	if !c.turn.Settled() {

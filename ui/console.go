@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aipscope/follow"
+	"aipscope/follow/act"
 	"aipscope/model"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -24,8 +25,9 @@ type Config struct {
 	Batches func(ctx context.Context) (follow.Batch, error)
 	// Row reads one row of the journal.
 	Row func(ctx context.Context, number int64) (model.Row, error)
-	// Cancel asks for cancellation and stays until its outcome can be told.
-	Cancel func(ctx context.Context, reason string) (CancelOutcome, error)
+	// Cancel asks for cancellation and stays until its outcome can be told, as
+	// act.Actor's does.
+	Cancel func(ctx context.Context, reason string) (act.Cancelled, error)
 	// Confirm journals the operator's word, and returns the journal's rows above
 	// said.Through, its own among them.
 	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
@@ -85,7 +87,7 @@ type Console struct {
 
 	cancelSent    bool
 	cancelSentAt  time.Time
-	cancelOutcome *CancelOutcome
+	cancelOutcome *act.Cancelled
 
 	asked     bool // whether to leave
 	noticed   string

@@ -27,7 +27,7 @@ func (d *plainDoc) all() []string {
 	if d.src == "" {
 		return nil
 	}
-	return strings.Split(ansi.Wrap(safe.Text(d.src), d.w, ""), "\n")
+	return strings.Split(ansi.Wrap(strings.ReplaceAll(safe.Text(d.src), "\t", "    "), d.w, ""), "\n")
 }
 func (d *plainDoc) Height() int             { return len(d.all()) }
 func (d *plainDoc) Lines(a, b int) []string { return d.all()[a:b] }

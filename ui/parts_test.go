@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/turntest"
 
@@ -18,7 +19,7 @@ import (
 func TestNoKeyMeansTwoThings(t *testing.T) {
 	rows := turntest.Named(t, "chat_tools").Rows(t)
 	synctest.Test(t, func(t *testing.T) {
-		d := drive(t, 120, 40, cancelling(CancelOutcome{}, nil))
+		d := drive(t, 120, 40, cancelling(act.Cancelled{}, nil))
 		check := func() {
 			t.Helper()
 			seen := map[string]key.Help{}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"aipscope/follow"
+	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/turntest"
@@ -76,7 +77,7 @@ func TestNothingFromOutsideDrivesTheTerminal(t *testing.T) {
 		for _, settled := range []bool{false, true} {
 			d := drive(t, 120, 40, func(c *Config) {
 				c.Action, c.Endpoint, c.Capability = turntest.Action, evil, evil
-				cancelling(CancelOutcome{Kind: CancelRefused, Code: evil}, nil)(c)
+				cancelling(act.Cancelled{End: act.EndRefused, Code: evil}, nil)(c)
 			})
 			d.feed(follow.Batch{Rows: rows[:len(rows)-1], Links: []follow.Link{{State: follow.LinkState(evil), Reason: evil}}})
 			d.feed(follow.Batch{Links: []follow.Link{{State: follow.Retrying, Reason: evil}}})
@@ -113,7 +114,7 @@ func TestEveryFrameFitsItsWindow(t *testing.T) {
 				ascii := r.IntN(2) == 0
 				d := drive(t, 80, 24, func(c *Config) {
 					c.Look.ASCII, c.Look.PlainScreen = ascii, r.IntN(4) == 0
-					cancelling(CancelOutcome{Kind: CancelUnsure}, nil)(c)
+					cancelling(act.Cancelled{End: act.EndGoesOn}, nil)(c)
 				})
 				resize := func() {
 					d.send(tea.WindowSizeMsg{Width: 1 + r.IntN(200), Height: 1 + r.IntN(60)})
