@@ -31,7 +31,7 @@ type Config struct {
 	// Confirm journals the operator's word, and returns the journal's rows above
 	// said.Through, its own among them.
 	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
-	// Mask makes private JSON fit to be shown unasked.
+	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
 	Look  Look
@@ -95,8 +95,9 @@ type Console struct {
 	left      bool
 	ticking   bool
 
-	frame string
-	dirty bool
+	frame   string
+	dirty   bool
+	squeeze squeezer
 }
 
 // New returns the console of an action. The context ends its commands.

@@ -96,6 +96,9 @@ func (c *Console) draw() string {
 	lines = append(lines, c.header(now))
 	lines = append(lines, c.body(now)...)
 	lines = append(lines, c.verdictBar(), c.hints(now))
+	for i := range lines {
+		lines[i] = c.squeeze.line(lines[i])
+	}
 	return strings.Join(lines[:c.height], "\n")
 }
 
