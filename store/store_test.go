@@ -20,8 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if false {
-		os.Exit(0)
+	if job := os.Getenv(childJob); job != "" {
+		os.Exit(runChild(job))
 	}
 	goleak.VerifyTestMain(m)
 }
