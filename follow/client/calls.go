@@ -266,7 +266,10 @@ func (e Envelope) MarshalJSON() ([]byte, error) {
 // work goes on without it. The answer holds an ack or a result, which may be a
 // failed one. After any error but an *Error it is unknown whether the daemon
 // took the action: ask for its ID, do not post again.
-func (c *Client) Submit(ctx context.Context, e Envelope) (aip.Answer, error) {
+//
+// event is called for each event of a result's aggregate, as ReadResult of
+// package aip does, and may be nil.
+func (c *Client) Submit(ctx context.Context, e Envelope, event func(index int, raw json.RawMessage) error) (aip.Answer, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
 		return aip.Answer{}, fmt.Errorf("submit: %w", err)
@@ -276,7 +279,7 @@ func (c *Client) Submit(ctx context.Context, e Envelope) (aip.Answer, error) {
 		return aip.Answer{}, fmt.Errorf("submit: %w", err)
 	}
 	defer resp.Body.Close()
-	a, err := aip.ReadAnswer(resp.Body, nil)
+	a, err := aip.ReadAnswer(resp.Body, event)
 	if err == nil && a.Error != nil {
 		err = a.Error
 	}

@@ -138,7 +138,7 @@ func TestCallsAskForWhatTheirNamesSay(t *testing.T) {
 	a, err := c.Submit(ctx, client.Envelope{
 		MessageID: "msg_1", SentAt: time.Date(2025, 7, 1, 12, 0, 0, 5, time.FixedZone("", 7200)), SessionID: "sess_1", IdempotencyKey: "k-1",
 		Action: client.Action{ID: "act_a", CapabilityID: "cap:demo:echo", Input: json.RawMessage(`{"text":"hi"}`), Mode: "async", TimeoutMS: 30000},
-	})
+	}, nil)
 	check("submit", `POST /base/aip/v1/messages {"aip_version":"1.0","message_type":"aip.core.v1.action","message_id":"msg_1","sent_at":"2025-07-01T10:00:00.000000005Z","session_id":"sess_1","idempotency_key":"k-1","body":{"action":{"id":"act_a","capability_id":"cap:demo:echo","input":{"text":"hi"},"mode":"async","idempotency_key":"k-1","timeout_ms":30000}}}`, err)
 	if a.Ack == nil || a.Ack.Status != "queued" {
 		t.Errorf("submit %+v", a)
@@ -250,7 +250,7 @@ func TestRedirectsNeverCarryTheToken(t *testing.T) {
 	if _, err := d.Follow(t.Context(), "act_a", ""); client.KindOf(err) != client.Unexpected {
 		t.Errorf("got %v", err)
 	}
-	if _, err := d.Submit(t.Context(), client.Envelope{Action: client.Action{Input: json.RawMessage(`{}`)}}); client.KindOf(err) != client.Unexpected {
+	if _, err := d.Submit(t.Context(), client.Envelope{Action: client.Action{Input: json.RawMessage(`{}`)}}, nil); client.KindOf(err) != client.Unexpected {
 		t.Errorf("got %v", err)
 	}
 	if visited {
@@ -390,7 +390,7 @@ func TestNothingHangs(t *testing.T) {
 			time.Sleep(time.Hour)
 			io.WriteString(w, `{"body":{"action_result":{"status":"completed"}}}`)
 		}, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Submit(ctx, client.Envelope{Action: client.Action{Input: json.RawMessage(`1`)}})
+			_, err := c.Submit(ctx, client.Envelope{Action: client.Action{Input: json.RawMessage(`1`)}}, nil)
 			return err
 		}, nil, time.Hour},
 		{"a stream that speaks lasts", func(w http.ResponseWriter, r *http.Request) {
@@ -462,13 +462,13 @@ func TestSmallAnswersAreBounded(t *testing.T) {
 func TestSubmitReturnsFailedResultsAndErrorBodies(t *testing.T) {
 	env := client.Envelope{Action: client.Action{Input: json.RawMessage(`{}`)}}
 	d := daemon(t, answer(`{"body":{"action_result":{"action_id":"act_a","status":"failed","error":{"code":"idempotency.in_progress","category":"temporary","message":"m","details":{"owner_action_id":"act_b"}}}}}`))
-	a, err := d.Submit(t.Context(), env)
+	a, err := d.Submit(t.Context(), env, nil)
 	if err != nil || a.Result == nil || a.Result.Error.Detail("owner_action_id") != "act_b" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	d = daemon(t, answer(`{"body":{"error":{"error":{"code":"action.id_conflict","category":"permanent","message":"m"}}}}`))
 	var e *client.Error
-	if _, err := d.Submit(t.Context(), env); !errors.As(err, &e) || e.Code != "action.id_conflict" || e.Kind() != client.BadRequest {
+	if _, err := d.Submit(t.Context(), env, nil); !errors.As(err, &e) || e.Code != "action.id_conflict" || e.Kind() != client.BadRequest {
 		t.Errorf("got %v", err)
 	}
 }
