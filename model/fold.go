@@ -54,6 +54,7 @@ type fold struct {
 	textRow  int64  // journal row of the last text
 
 	tools   []*Tool
+	steps   []ToolStep
 	byKey   map[string]*Tool
 	running map[string][]string // by name: keys without a correlation ID, oldest first
 	ordinal map[string]int
@@ -217,6 +218,7 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 		return
 	}
 	e.frame.Message = s.Message // one copy of an ID that every delta repeats
+	e.grew = true
 	t.waiting = nil
 	t.textRow = max(t.textRow, e.Row)
 	if t.answer.Len() > 0 && t.inAnswer != message {

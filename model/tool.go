@@ -44,7 +44,10 @@ type Tool struct {
 // tool folds one change of one tool.
 func (t *Turn) tool(e *Entry, c hermes.ToolChange) {
 	tool := t.toolOf(c)
-	if tool == nil {
+	var before ToolStatus
+	if tool != nil {
+		before = tool.Status
+	} else {
 		tool = t.newTool(c)
 		if c.Phase == hermes.ToolEnd {
 			tool.Status = ToolOrphan
@@ -77,6 +80,21 @@ func (t *Turn) tool(e *Entry, c hermes.ToolChange) {
 	}
 	tool.time(e)
 	t.toolMark(e, tool.Key)
+	if tool.Status != before {
+		t.setStatus(tool, tool.Status, e.Sequence)
+	}
+}
+
+// ToolStep is one change of a tool's state.
+type ToolStep struct {
+	Key, Name string
+	Status    ToolStatus
+	Sequence  uint64 // of the chunk that changed it; of its start where the end of the turn did
+}
+
+func (t *Turn) setStatus(tool *Tool, s ToolStatus, sequence uint64) {
+	tool.Status = s
+	t.steps = append(t.steps, ToolStep{tool.Key, tool.Name, s, sequence})
 }
 
 // toolOf finds the tool that a change is about.
@@ -142,7 +160,7 @@ func (t *Turn) rowTools(e *Entry, rows []hermes.ToolChange) {
 			c.Phase = hermes.ToolEnd
 			t.tool(e, c)
 			if tool = t.byKey[e.Tool]; tool.Status == ToolOrphan {
-				tool.Status = ToolCompleted // its row is proof that it ran to its end
+				t.setStatus(tool, ToolCompleted, e.Sequence) // its row is proof that it ran to its end
 			}
 			continue
 		}

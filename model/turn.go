@@ -25,9 +25,19 @@ type Entry struct {
 	Tool      string        // key of the tool row that it changed last
 	Segment   int           // index of the segment that it made or grew, or -1
 
-	sub    int // order among recovered events that stand at one sequence
+	grew   bool // the answer, by its text
+	sub    int  // order among recovered events that stand at one sequence
 	frame  hermes.Frame
 	digest hermes.Digest
+}
+
+// Text is what the frame added to the assistant's answer, or "": unsafe for a
+// terminal.
+func (e Entry) Text() string {
+	if !e.grew {
+		return ""
+	}
+	return e.frame.Text
 }
 
 // Gap is a range of sequences, both ends included, that never came although
@@ -53,6 +63,7 @@ type Turn struct {
 	action     string
 	applied    int64
 	revision   int
+	restarts   int
 	capability string
 	endpoint   string
 	op         hermes.Operation // from the capability, else from the result
@@ -142,7 +153,7 @@ func (t *Turn) Apply(rows []Row) {
 	if t.over || t.Settled() {
 		for _, tool := range t.tools {
 			if tool.Status == ToolRunning {
-				tool.Status = ToolUnended
+				t.setStatus(tool, ToolUnended, tool.Started)
 			}
 		}
 	}
@@ -256,6 +267,7 @@ func (t *Turn) lastChunk() *Entry {
 }
 
 func (t *Turn) refold() {
+	t.restarts++
 	t.fold = newFold()
 	t.gaps = nil
 	var last *Entry
@@ -265,7 +277,7 @@ func (t *Turn) refold() {
 			e.frame.Family = readAs(e.frame.Family, t.op.Family())
 			e.Frame = e.frame.Label()
 		}
-		e.Tool, e.Segment = "", -1
+		e.Tool, e.Segment, e.grew = "", -1, false
 		if !e.Recovered {
 			if last != nil && e.Sequence > last.Sequence+1 {
 				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
@@ -360,6 +372,25 @@ const codeInProgress = "idempotency.in_progress"
 
 // Revision changes whenever something that is shown may have changed.
 func (t *Turn) Revision() int { return t.revision }
+
+// Restarts counts how often a late chunk made the fold start again. While it
+// stands still, text only grows and tools only change forward.
+func (t *Turn) Restarts() int { return t.restarts }
+
+// Find returns the entry of the chunk with a sequence.
+func (t *Turn) Find(sequence uint64) (Entry, bool) {
+	i, ok := t.find(sequence)
+	if !ok {
+		return Entry{}, false
+	}
+	return t.entries[i], true
+}
+
+// Tool returns the tool of a key, or nil.
+func (t *Turn) Tool(key string) *Tool { return t.byKey[key] }
+
+// ToolSteps are the changes of tools' states in the order of their chunks.
+func (t *Turn) ToolSteps() []ToolStep { return t.steps }
 
 // Applied is the number of the last journal row folded in.
 func (t *Turn) Applied() int64 { return t.applied }

@@ -430,12 +430,8 @@ func DecodeChunk(data json.RawMessage, op Operation) (Frame, Digest) {
 	case d.Operator != nil:
 		rec := Record{Data: d.Operator}
 		return Decode(rec, OpOperator), rec.Digest()
-	case d.Reason == ClosedReason:
+	case d.Reason == ClosedEarly:
 		return Frame{Kind: KindClosed}, Digest{}
 	}
 	return Frame{}, Digest{}
 }
-
-// ClosedReason marks the connector's closing chunk, sent when the provider's
-// stream stopped without an end (wire/hermes.md A.6).
-const ClosedReason = "upstream_stream_closed_without_terminal_event"
