@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -13,7 +15,23 @@ type framed struct {
 	alarm   bool   // the note must not be overlooked
 	footer  string // bottom right
 	focused bool
+	x       int // column of the left edge on the screen
 }
+
+// column moves to a column, counted from 0, if the line before it might not end
+// there: terminals differ over the width of some clusters, and a frame must not
+// shift with them.
+func column(line string, x int) string {
+	for _, r := range line {
+		if r >= 0x300 && (r < 0x2010 || r > 0x25ff) {
+			return fmt.Sprintf("\x1b[%dG", x+1)
+		}
+	}
+	return ""
+}
+
+// moves are what column writes.
+var moves = regexp.MustCompile("\x1b\\[[0-9]+G")
 
 // box draws lines into a frame of w by h cells: w-2 by h-2 remain inside. On a
 // plain screen the frame is a heading line, so that nothing is drawn that a
@@ -42,7 +60,7 @@ func (s *styles) box(f framed, lines []string, w, h int) []string {
 	out = append(out, edge.in(g.topLeft)+s.rule(edge, f.title, f.note, f.focused, f.alarm, w-2)+edge.in(g.topRight))
 	side := edge.in(g.vertical)
 	for _, line := range block(lines, w-2, h-2) {
-		out = append(out, side+line+side)
+		out = append(out, side+line+column(line, f.x+w-1)+side)
 	}
 	return append(out, edge.in(g.bottomLeft)+s.rule(edge, "", f.footer, false, f.alarm, w-2)+edge.in(g.bottomRight))
 }
@@ -111,7 +129,7 @@ func over(base, top []string, w int) []string {
 	tw := ansi.StringWidth(top[0])
 	x, y := max(0, (w-tw)/2), (len(base)-len(top))/2
 	for i, line := range top {
-		under := base[y+i]
+		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
 		right := ansi.TruncateLeft(under, x+tw, "")
 		base[y+i] = left + reset + line + reset + right

@@ -164,12 +164,12 @@ func (c *Console) panes(now time.Time, h int) []string {
 		return c.single(now, h)
 	}
 	if c.zoomed {
-		return c.pane(c.focus, now, c.width, h)
+		return c.pane(c.focus, now, 0, c.width, h)
 	}
 	left, right := c.sides()
 	tools := c.split()
-	side := append(c.pane(paneTools, now, right, tools), c.pane(paneChunks, now, right, h-tools)...)
-	return beside(c.pane(paneAssistant, now, left, h), side)
+	side := append(c.pane(paneTools, now, left, right, tools), c.pane(paneChunks, now, left, right, h-tools)...)
+	return beside(c.pane(paneAssistant, now, 0, left, h), side)
 }
 
 // paneLines are the lines inside a pane, and what its border says.
@@ -184,8 +184,9 @@ func (c *Console) paneLines(p paneID, now time.Time) ([]string, framed) {
 	return c.assistant.view(), framed{title: "Assistant", footer: c.assistant.footer(), focused: focused}
 }
 
-func (c *Console) pane(p paneID, now time.Time, w, h int) []string {
+func (c *Console) pane(p paneID, now time.Time, x, w, h int) []string {
 	lines, f := c.paneLines(p, now)
+	f.x = x
 	return c.styles.box(f, lines, w, h)
 }
 

@@ -138,7 +138,7 @@ func TestEveryWriteIsOneSynchronisedFrame(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	want := "\x1b[?2026hframe one\x1b[?2026l\x1b[?2026hframe two\x1b[?2026l"
+	want := "\x1b[?2026h\x1b[?7lframe one\x1b[?7h\x1b[?2026l\x1b[?2026h\x1b[?7lframe two\x1b[?7h\x1b[?2026l"
 	if f.String() != want || f.writes != 2 || o.Fd() != 99 {
 		t.Errorf("%d writes: %q", f.writes, f.String())
 	}

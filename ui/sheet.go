@@ -174,7 +174,7 @@ func (s *sheet) view() []string {
 	lines := block(body, bw, bh)
 	bar := s.st.border.in(s.st.lines.vertical)
 	for i := range lines {
-		lines[i] = " " + lines[i] + " " + bar + side[i]
+		lines[i] = " " + lines[i] + " " + column(lines[i], bw+3) + bar + side[i]
 	}
 	return s.st.box(f, lines, s.w, s.h)
 }
