@@ -69,12 +69,15 @@ func (s *styles) box(f framed, lines []string, w, h int) []string {
 // note near its right end.
 func (s *styles) rule(edge ink, title, note string, focused, alarm bool, w int) string {
 	h := s.lines.horizontal
-	if title != "" {
-		title = " " + cut(title, w-4) + " "
-	}
+	// The note says what the pane does not show, so the title gives way to it.
 	if note != "" {
-		if note = cut(note, w-2-ansi.StringWidth(title)-4); note != "" {
+		if note = cut(note, w-5); note != "" {
 			note = " " + note + " "
+		}
+	}
+	if title != "" {
+		if title = cut(title, w-4-ansi.StringWidth(note)); title != "" {
+			title = " " + title + " "
 		}
 	}
 	// A note ends one cell before the corner, so that the line is seen to go on.

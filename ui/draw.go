@@ -41,14 +41,14 @@ func (c *Console) sides() (left, right int) {
 	return c.width - right, right
 }
 
-// split is the height of the tools above the chunks: as much as the tools need
-// and their bars could use, at most half.
+// split is the height of the tools above the chunks: what they need, with their
+// bars if those fit, at most half.
 func (c *Console) split() int {
-	need := max(1, len(c.tools.tools))
-	if len(c.tools.tools) > 0 {
-		need = 2*need + 1
+	n, most := len(c.tools.tools), c.bodyHeight()/2
+	if bars := 2*n + 3; n > 0 && bars <= most {
+		return max(4, bars)
 	}
-	return max(4, min(need+2, c.bodyHeight()/2))
+	return max(4, min(n+2, most))
 }
 
 // layout gives every part its size.
@@ -195,7 +195,7 @@ func (c *Console) single(now time.Time, h int) []string {
 	st := &c.styles
 	lines, f := c.paneLines(c.focus, now)
 	row := " "
-	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(), "3 Chunks " + number(len(c.chunks.entries))} {
+	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(c.width >= 60), "3 Chunks " + number(len(c.chunks.entries))} {
 		if paneID(p) == c.focus {
 			row += st.titleFocus.in("["+label+"]") + " "
 		} else {
@@ -213,15 +213,15 @@ func (c *Console) single(now time.Time, h int) []string {
 			under = f.footer
 		}
 	}
-	out := append(make([]string, 0, h), row, rule)
+	out := append(make([]string, 0, h), strings.TrimRight(row, " "), rule)
 	out = append(out, block(lines, c.width, h-3)...)
 	return append(out, under)
 }
 
 // shortNote is the note in the row of counts.
-func (p *toolsPane) shortNote() string {
+func (p *toolsPane) shortNote(room bool) string {
 	s := number(len(p.tools))
-	if n := p.running(); n > 0 {
+	if n := p.running(); n > 0 && room {
 		s += " (" + number(n) + " running)"
 	}
 	return s

@@ -34,7 +34,7 @@ func (c *Console) header(now time.Time) string {
 	}
 	parts := []part{
 		{text: "aipscope", ink: st.accent, rank: 6},
-		{text: middle(safe.Line(c.turn.Action()), max(10, min(24, w/4))), ink: st.title, rank: 1},
+		{text: middle(safe.Line(c.turn.Action()), max(16, min(24, w/4))), ink: st.title, rank: 1},
 		{text: op, ink: st.dim, rank: 5},
 		{text: long, ink: st.link(c.link.State), rank: 0, right: true},
 		{text: chunks, ink: st.text, rank: 4, right: true},

@@ -71,7 +71,7 @@ func (s *sheet) bodySize() (w, h int) {
 	if s.wide() {
 		return max(1, s.w-factsWidth-5), max(1, s.h-2)
 	}
-	return max(1, s.w-4), max(1, s.h-2-len(s.factLines(s.w-2))-1)
+	return max(1, s.w-4), max(1, s.h-2-len(s.factLines(s.w-3))-1)
 }
 
 // take shows what a load brought, and reports whether it was awaited.
@@ -156,7 +156,7 @@ func (s *sheet) view() []string {
 	}
 	if !s.wide() {
 		var lines []string
-		for _, l := range s.factLines(s.w - 2) {
+		for _, l := range s.factLines(s.w - 3) {
 			lines = append(lines, " "+l)
 		}
 		lines = append(lines, s.st.border.in(strings.Repeat(s.st.lines.horizontal, max(0, s.w-2))))
