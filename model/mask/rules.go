@@ -127,5 +127,5 @@ func plain(s string, most int) bool {
 
 func isTime(s string) bool {
 	_, err := time.Parse(time.RFC3339Nano, s)
-	return err == nil
+	return err == nil && len(s) <= 40
 }
