@@ -111,6 +111,13 @@ func (m *Masker) Learn(r model.Row) {
 	m.learning = true
 	defer func() { m.learning = false }()
 	m.object(n, spot{})
+	switch {
+	case thinks(m.frame.event):
+		m.texts.thoughts = append(m.texts.thoughts, m.frame.at)
+		fallthrough
+	case m.frame.deltas == 0:
+		m.texts.others = append(m.texts.others, m.frame.at)
+	}
 }
 
 // twin follows the reducer: a chunk takes the place of the recovered event that

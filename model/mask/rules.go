@@ -38,7 +38,7 @@ var rules = func() map[string]rule {
 		// AIP: chunks, events, results, statuses, and the console's own rows.
 		"data": {str: frame, deep: true}, "hermes_sse": {deep: true}, "hermes_operator": {deep: true}, "record": {deep: true},
 		"part": {deep: true}, "result": {deep: true}, "details": {deep: true}, "actor": {deep: true, mute: true},
-		"aggregate": {deep: true}, "events": {num: true, deep: true}, "retry": {deep: true}, "policy": {deep: true},
+		"aggregate": {deep: true}, "events": {num: true, deep: true, mute: true}, "retry": {deep: true}, "policy": {deep: true},
 		"last_error": {deep: true}, "receipt": {deep: true}, "action_result": {deep: true}, "action_status": {deep: true}, "ack": {deep: true},
 		"capability": {str: capability}, "capability_id": {str: capability}, "kind": {str: name}, "code": {str: name},
 		"connector": {str: name}, "component": {str: name}, "source": {deep: true},
@@ -127,5 +127,5 @@ func plain(s string, most int) bool {
 
 func isTime(s string) bool {
 	_, err := time.Parse(time.RFC3339Nano, s)
-	return err == nil
+	return err == nil && len(s) <= 40
 }

@@ -53,16 +53,16 @@ type stream struct {
 	orig   string
 	masked []rune
 	fill   rune
-	read   int // how much of it stood before the last reasoning
 }
 
 // texts are the streams of one action.
 type texts struct {
-	streams []*stream
-	byKey   map[string]*stream
-	byText  map[string]*stream
-	wholes  int
-	joined  bool
+	streams  []*stream          // those of deltas first
+	byKey    map[string]*stream // of deltas
+	byText   map[string]*stream // of whole texts that no stream holds
+	thoughts []place            // of what the provider calls reasoning
+	others   []place            // of frames that grow no stream
+	joined   bool
 }
 
 func newTexts() texts {
@@ -81,11 +81,13 @@ func (t *texts) learn(key string, at place, text string) {
 	s.pieces = append(s.pieces, piece{place: at, text: text})
 }
 
-// forget takes back the deltas at a place: the chunk behind a recovered event
+// forget takes back what was learned of a place: the chunk behind a recovered event
 // came after all.
 func (t *texts) forget(at place) {
+	here := func(p place) bool { return p.seq == at.seq && p.sub == at.sub }
+	t.thoughts, t.others = slices.DeleteFunc(t.thoughts, here), slices.DeleteFunc(t.others, here)
 	for _, s := range t.streams {
-		s.pieces = slices.DeleteFunc(s.pieces, func(p piece) bool { return p.seq == at.seq && p.sub == at.sub })
+		s.pieces = slices.DeleteFunc(s.pieces, func(p piece) bool { return here(p.place) })
 	}
 }
 
@@ -95,6 +97,8 @@ func (t *texts) join() {
 		return
 	}
 	t.joined = true
+	slices.SortFunc(t.thoughts, comparePlaces)
+	slices.SortFunc(t.others, comparePlaces)
 	for _, s := range t.streams {
 		slices.SortStableFunc(s.pieces, func(a, b piece) int { return comparePlaces(a.place, b.place) })
 		s.pieces = slices.CompactFunc(s.pieces, func(a, b piece) bool { return a.place == b.place })
@@ -146,7 +150,7 @@ func (t *texts) whole(text string, own *stream) string {
 func (t *texts) closing(text string) string {
 	lead, core, trail := edges(text)
 	return string(spaces(lead)) + t.core(core, splits, func() (string, bool) {
-		for _, s := range slices.Backward(t.near()) {
+		for _, s := range t.near() {
 			if end := strings.TrimRightFunc(s.orig, unicode.IsSpace); strings.HasSuffix(end, core) {
 				return s.cut(len(end)-len(core), len(end)), true
 			}
@@ -163,16 +167,14 @@ func (t *texts) thinking(at place, text string) string {
 }
 
 // call looks for core at the beginning of the model call that ends at a place.
-// A call begins where the last one was read, or where the stream was
-// interrupted.
+// A call begins behind the reasoning before, or where other frames interrupted
+// the stream since.
 func (t *texts) call(at place, core string) (string, bool) {
 	var s *stream
 	upTo := 0
-	var last place
 	for _, o := range t.near() {
-		i := sort.Search(len(o.pieces), func(i int) bool { return comparePlaces(o.pieces[i].place, at) >= 0 })
-		if i > 0 && (s == nil || comparePlaces(last, o.pieces[i-1].place) < 0) {
-			s, upTo, last = o, i, o.pieces[i-1].place
+		if i := o.upTo(at); i > 0 && (s == nil || comparePlaces(s.pieces[upTo-1].place, o.pieces[i-1].place) < 0) {
+			s, upTo = o, i
 		}
 	}
 	if s == nil {
@@ -182,15 +184,13 @@ func (t *texts) call(at place, core string) (string, bool) {
 	if upTo < len(s.pieces) {
 		end = s.pieces[upTo].start
 	}
-	from := s.read
-	if from > end {
-		from = 0
+	begin := 0
+	if i := search(t.thoughts, at); i > 0 {
+		begin = s.upTo(t.thoughts[i-1])
 	}
-	s.read = end
-	begin := sort.Search(upTo, func(i int) bool { return s.pieces[i].start >= from })
 	for i := upTo - 1; i >= begin; i-- {
 		p := s.pieces[i]
-		if i > begin && p.seq == s.pieces[i-1].seq+1 {
+		if i > begin && search(t.others, p.place) == search(t.others, s.pieces[i-1].place) {
 			continue
 		}
 		call := s.orig[p.start:end]
@@ -200,6 +200,17 @@ func (t *texts) call(at place, core string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// upTo counts the pieces before a place.
+func (s *stream) upTo(at place) int {
+	return sort.Search(len(s.pieces), func(i int) bool { return comparePlaces(s.pieces[i].place, at) >= 0 })
+}
+
+// search counts the places before another.
+func search(places []place, at place) int {
+	i, _ := slices.BinarySearchFunc(places, at, comparePlaces)
+	return i
 }
 
 // core masks a text without edges: as what find found, else as the streams that
@@ -233,21 +244,19 @@ func (t *texts) core(core string, left int, find func() (string, bool)) string {
 	}
 	around := func(text string) string {
 		lead, core, trail := edges(text)
-		return string(spaces(lead)) + t.core(core, left/2, func() (string, bool) { return "", false }) + string(spaces(trail))
+		return string(spaces(lead)) + t.core(core, left/2, func() (string, bool) { return t.contained(core, nil) }) + string(spaces(trail))
 	}
 	return around(core[:at]) + in.cut(from, to) + around(core[at+to-from:])
 }
 
-// contained looks for core in the streams, its own first, then the latest.
+// contained looks for core in the streams, its own first.
 func (t *texts) contained(core string, own *stream) (string, bool) {
-	if own != nil {
-		if i := strings.LastIndex(own.orig, core); i >= 0 {
-			return own.cut(i, i+len(core)), true
+	for i, s := range append([]*stream{own}, t.near()...) {
+		if i == 0 && own == nil {
+			continue
 		}
-	}
-	for _, s := range slices.Backward(t.near()) {
-		if i := strings.LastIndex(s.orig, core); i >= 0 {
-			return s.cut(i, i+len(core)), true
+		if at := strings.Index(s.orig, core); at >= 0 {
+			return s.cut(at, at+len(core)), true
 		}
 	}
 	return "", false
@@ -255,8 +264,7 @@ func (t *texts) contained(core string, own *stream) (string, bool) {
 
 // fresh gives a text that no stream holds a fill of its own.
 func (t *texts) fresh(core string) string {
-	n := t.wholes
-	t.wholes++
+	n := len(t.byText)
 	s := &stream{orig: core, masked: fill(wholeFill, core)}
 	heads := []rune(wholeHeads)
 	for i := range min(3, len(s.masked)) {

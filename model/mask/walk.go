@@ -131,7 +131,7 @@ func (m *Masker) str(s string, c class, at spot) string {
 	if c == text || c == delta {
 		return m.text(s, at)
 	}
-	if m.learning || strings.TrimSpace(s) == "" {
+	if m.learning || strings.TrimSpace(s) == "" || lengthShape.MatchString(s) {
 		return s
 	}
 	switch c {
