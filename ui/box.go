@@ -135,7 +135,8 @@ func over(base, top []string, w int) []string {
 		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
 		right := ansi.TruncateLeft(under, x+tw, "")
-		base[y+i] = left + reset + line + reset + right
+		line = moves.ReplaceAllString(line, "")
+		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right
 	}
 	return base
 }

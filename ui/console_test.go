@@ -242,6 +242,8 @@ func cancelling(o act.Cancelled, when chan struct{}) func(*Config) {
 	}
 }
 
+func noConfirm(context.Context, model.Confirmation) ([]model.Row, error) { return nil, nil }
+
 func TestACancellationSaysWhatBecameOfIt(t *testing.T) {
 	for _, test := range []struct {
 		outcome act.Cancelled

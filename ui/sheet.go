@@ -186,7 +186,8 @@ type chunkRequest struct {
 	entry         model.Entry
 	before        time.Time
 	revealed, raw bool
-	w, h          int
+	w             int
+	zone          *time.Location
 	row           func(context.Context, int64) (model.Row, error)
 	mask          func(json.RawMessage) json.RawMessage
 }
@@ -256,10 +257,10 @@ func (q chunkRequest) frameFacts(row model.Row) []fact {
 		out = append(out, fact{"event", aip.EventChunk}, fact{"id", "chunk:" + sequence(row.Chunk.Sequence)})
 	}
 	if !row.At.IsZero() {
-		out = append(out, fact{"arrived", row.At.Format("15:04:05.000")})
+		out = append(out, fact{"arrived", row.At.In(q.zone).Format("15:04:05.000")})
 	}
 	if at := q.entry.At; !at.IsZero() && q.entry.Timed {
-		out = append(out, fact{"recorded", at.Format("15:04:05.000")})
+		out = append(out, fact{"recorded", at.In(q.zone).Format("15:04:05.000")})
 	}
 	if !q.before.IsZero() && !q.entry.At.IsZero() {
 		out = append(out, fact{"after", apart(q.entry.At.Sub(q.before))})

@@ -15,7 +15,7 @@ func TestSqueezingChangesNoCell(t *testing.T) {
 		"\x1b[38;5;110m", "\x1b[38;2;1;2;3m", "\x1b[0m", "\x1b[m", "\x1b[7m", "\x1b[1;38;5;203m", "\x1b[4m", "\x1b[48;5;7m", "\x1b[2m", "\x1b[0;31m", "\x1b[39m",
 		"a", "│", "  ", " ", "word", "漢", "   ", "              ",
 	}
-	for range 600 {
+	for range 200 {
 		var b strings.Builder
 		for range r.IntN(14) {
 			b.WriteString(pieces[r.IntN(len(pieces))])
