@@ -137,9 +137,9 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 	case e.Conflict:
 		flag, tone = st.wordGlyph(model.Contradicted), st.word(model.Contradicted)
 	case e.Recovered:
-		flag = st.glyphs.recovered
+		flag = st.signs.recovered
 	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:
-		flag, tone = st.glyphs.gap, st.word(model.Partial)
+		flag, tone = st.signs.gap, st.word(model.Partial)
 	}
 	seq := fillLeft(sequence(e.Sequence), wide)
 	kind := fill(kindName(e.Kind), 5)
@@ -152,7 +152,7 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 	}
 	frame := fill(frameName(e), max(0, p.w-wide-10-ansi.StringWidth(right)))
 	if selected {
-		return st.selected.in(fill(st.glyphs.pointer+flag+seq+" "+kind+" "+frame+right+" ", p.w))
+		return st.selected.in(fill(st.glyphs.Chosen+flag+seq+" "+kind+" "+frame+right+" ", p.w))
 	}
 	kindInk := st.dim
 	if e.Kind == aip.KindError {
