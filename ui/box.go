@@ -23,11 +23,21 @@ type framed struct {
 // shift with them.
 func column(line string, x int) string {
 	for _, r := range line {
-		if r >= 0x300 && (r < 0x2010 || r > 0x25ff) {
+		if !steady(r) {
 			return fmt.Sprintf("\x1b[%dG", x+1)
 		}
 	}
 	return ""
+}
+
+// steady reports whether a rune takes one cell on every terminal: Latin letters,
+// punctuation, arrows, mathematics, lines and blocks, and the marks of the glyph sets.
+func steady(r rune) bool {
+	switch {
+	case r < 0x300, 0x2010 <= r && r < 0x2300, 0x2500 <= r && r < 0x25fd:
+		return true
+	}
+	return r == '✓' || r == '✗'
 }
 
 // moves are what column writes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"aipscope/model"
@@ -159,8 +160,8 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 		kindInk = st.word(model.Failed)
 	}
 	body := st.text
-	if e.Frame == "other" || e.Recovered {
-		body = st.dim
+	if e.Frame == "other" || e.Recovered || strings.HasSuffix(e.Frame, ".delta") || strings.HasSuffix(e.Frame, ".text") {
+		body = st.dim // words are read on the left; here the eye looks for the rest
 	}
 	return " " + tone.in(flag) + st.dim.in(seq+" ") + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(right)
 }
