@@ -143,6 +143,9 @@ func (c *Console) leaving() bool { return c.asked }
 func (c *Console) leave(do intent) tea.Cmd {
 	if c.over() || c.asked {
 		c.left = true
+		if c.frozen {
+			c.thaw() // what was held counts
+		}
 		c.stop()
 		return tea.Quit
 	}
@@ -151,7 +154,11 @@ func (c *Console) leave(do intent) tea.Cmd {
 	if do == doInterrupt {
 		key = "ctrl+c"
 	}
-	c.notice("The action goes on without this console. "+key+" again leaves.", c.styles.alarm)
+	say := "The action goes on without this console. "
+	if c.cancelPending() {
+		say = "The cancellation has no answer yet. "
+	}
+	c.notice(say+key+" again leaves.", c.styles.alarm)
 	return nil
 }
 

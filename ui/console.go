@@ -63,6 +63,7 @@ type Console struct {
 	reconnects int
 	lag        time.Duration
 	lastBatch  time.Time
+	history    bool // what came last was in the journal before
 	done       bool // the watch ended
 	err        error
 

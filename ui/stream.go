@@ -71,6 +71,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 		c.link, c.linkAt = l, c.now()
 	}
 	c.duplicates, c.reconnects = m.Duplicates, m.Reconnects
+	c.history = m.History
 	c.done = m.Done || m.end != nil
 	if m.Err != nil {
 		c.err = m.Err
