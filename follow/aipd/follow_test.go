@@ -324,7 +324,7 @@ func (e *endless) Next(ctx context.Context) ([]byte, error) {
 }
 
 func TestAnActionMayHaveMoreEventsThanTheConnectorAllows(t *testing.T) {
-	const n = 120_000
+	const n = hermes.DefaultMaxEvents + 1000
 	c := serve(t, Options{Unlimited: true, DrainFirst: true, Play: func(context.Context, Request) (replay.Stream, error) { return &endless{left: n}, nil }})
 	if got := c.submit(act{id: "act_1", op: "chat_stream", mode: "async", input: chatInput}); got.Body.Ack == nil {
 		t.Fatalf("ack %+v", got)
