@@ -98,11 +98,9 @@ type querier interface {
 
 func schemaVersion(ctx context.Context, q querier) (int, error) {
 	var id, version, tables int
-	err := errors.Join(
-		q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id),
-		q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version),
-		q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables),
-	)
+	// One statement: another console may be making the journal meanwhile.
+	err := q.QueryRowContext(ctx, `SELECT i.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id i, pragma_user_version v`).Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
 		return 0, err
