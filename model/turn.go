@@ -2,93 +2,47 @@ package model
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
 	"aipscope/model/aip"
+	"aipscope/model/hermes"
 )
-
-// SegmentKind says what a stretch of the turn is.
-type SegmentKind int
-
-const (
-	SegmentText       SegmentKind = iota // the assistant's own words
-	SegmentThinking                      // reasoning, or the repeat of visible text that Hermes sends as such
-	SegmentCommentary                    // said beside the answer
-	SegmentTools                         // a tool ran here
-	SegmentWaiting                       // an approval or a question, and its answer
-	SegmentClosing                       // closing text that differs from what was streamed
-)
-
-// Segment is a stretch of the turn in the order of its chunks. Text of one
-// message that a tool interrupts is two segments with the same Message.
-type Segment struct {
-	Kind    SegmentKind
-	Message string   // provider's message or output item; segments of different messages never merge
-	Tools   []string // keys, for SegmentTools
-	First   uint64   // sequence of the first chunk in it
-	Last    uint64
-	text    strings.Builder
-}
-
-// Text is the provider's text as it came: unsafe for a terminal. It only grows,
-// and costs nothing to take.
-func (s *Segment) Text() string { return s.text.String() }
-
-// ToolStatus is where a tool stands.
-type ToolStatus string
-
-const (
-	ToolRunning   ToolStatus = "running"
-	ToolCompleted ToolStatus = "completed" // ended; on chat a failed tool ends so too
-	ToolFailed    ToolStatus = "failed"
-	ToolUnended   ToolStatus = "unended" // the turn ended, the tool never did
-	ToolOrphan    ToolStatus = "orphan"  // an end without a start
-)
-
-// Tool is one call, keyed by its correlation ID, or name#n where the stream has
-// none.
-type Tool struct {
-	Key        string
-	Correlated bool // Key is the provider's own
-	Name       string
-	Label      string
-	Status     ToolStatus
-	Arguments  string // JSON or text, as sent; private
-	Result     string // private
-	Started    uint64 // sequence of the start; meaningless for an orphan
-	Ended      uint64 // sequence of the end, when HasEnd
-	HasStart   bool
-	HasEnd     bool
-	StartedAt  time.Time     // the start event's time, zero if unknown
-	EndedAt    time.Time     // likewise
-	Duration   time.Duration // as the provider reported it, else from the events' times; 0 if unknown
-	Row        int64         // journal row of its last change
-}
 
 // Entry is one line of the chunk inspector.
 type Entry struct {
-	Row       int64 // journal row; 0 never
+	Row       int64 // journal row
 	Sequence  uint64
-	Kind      aip.ChunkKind
-	Frame     string // family.event
-	Event     string // the provider's event name, or ""; unsafe for a terminal
-	Size      int    // bytes of the chunk's JSON
-	At        time.Time
-	Recovered bool   // from the aggregate: its chunk never came
-	Conflict  bool   // other content came under the same sequence
-	Tool      string // key of the tool row that it changed
-	Segment   int    // index of the segment that it made or grew, or -1
+	Kind      aip.ChunkKind // "" for a recovered event
+	Frame     string        // family.event
+	Event     string        // the provider's event name, or ""; unsafe for a terminal
+	Size      int           // bytes of the row's JSON
+	At        time.Time     // when the daemon recorded it, else when it arrived
+	Timed     bool          // At is the daemon's
+	Recovered bool          // from the aggregate: its chunk never came
+	Conflict  bool          // other content came under the same sequence
+	Tool      string        // key of the tool row that it changed last
+	Segment   int           // index of the segment that it made or grew, or -1
+
+	grew   bool // the answer, by its text
+	sub    int  // order among recovered events that stand at one sequence
+	frame  hermes.Frame
+	digest hermes.Digest
 }
 
-// Gap is a range of sequences, both ends included, between received chunks that never came.
+// Text is what the frame added to the assistant's answer, or "": unsafe for a
+// terminal.
+func (e Entry) Text() string {
+	if !e.grew {
+		return ""
+	}
+	return e.frame.Text
+}
+
+// Gap is a range of sequences, both ends included, that never came although
+// chunks on both sides of it did.
 type Gap struct{ First, Last uint64 }
-
-// Waiting is an approval or a question that the turn waits for.
-type Waiting struct {
-	Kind  string // approval, clarify
-	Since uint64 // sequence of the request
-}
 
 // Usage is the provider's token count.
 type Usage struct {
@@ -99,83 +53,453 @@ type Usage struct {
 	Raw     json.RawMessage
 }
 
-// Turn is what the chunks and results of one action add up to. The zero Turn is
-// not ready; use NewTurn.
+// Turn is what the rows of one action add up to. The zero Turn is not ready;
+// use NewTurn.
+//
+// Frames are folded in the order of their sequences. A frame that comes late,
+// below the highest one folded, makes the fold start again; so the order of
+// arrival never shows.
 type Turn struct {
-	action string
+	action     string
+	applied    int64
+	revision   int
+	restarts   int
+	capability string
+	endpoint   string
+	op         hermes.Operation // from the capability, else from the result
+	request    *Request
+
+	entries   []Entry
+	times     map[uint64]time.Time // of chunks whose event came first
+	chunks    int
+	gaps      []Gap
+	conflicts []uint64
+	recovered map[hermes.Digest]int
+	first     time.Time
+	last      time.Time
+
+	state     aip.State
+	result    *Result // the first that settled
+	others    int     // settled results unlike it
+	waitsFor  aip.ResultStatus
+	settled   *Settled
+	successor string
+	why       string
+
+	confirmedTools  map[string]int64 // key to the row up to which it was seen
+	confirmedAnswer int64
+
+	fold
 }
 
 // NewTurn returns the turn of an action of which nothing is known yet.
-func NewTurn(action string) *Turn { return &Turn{action: action} }
+func NewTurn(action string) *Turn {
+	return &Turn{
+		action:         action,
+		times:          map[uint64]time.Time{},
+		recovered:      map[hermes.Digest]int{},
+		confirmedTools: map[string]int64{},
+		fold:           newFold(),
+	}
+}
 
 // Apply folds rows in. Rows may come in batches of any size; those already
 // applied change nothing.
-func (t *Turn) Apply(rows []Row) {}
+func (t *Turn) Apply(rows []Row) {
+	refold := false
+	for i := range rows {
+		r := &rows[i]
+		if r.Number != 0 && r.Number <= t.applied {
+			continue
+		}
+		t.applied = max(t.applied, r.Number)
+		t.revision++
+		if !r.At.IsZero() {
+			t.span(r.At)
+		}
+		switch {
+		case r.Request != nil:
+			t.request = r.Request
+			refold = t.setCapability(r.Request.Capability) || refold
+		case r.Status != nil:
+			t.state = r.Status.State
+			refold = t.setCapability(r.Status.CapabilityID) || refold
+		case r.Kind == RowConflict && r.Chunk != nil:
+			t.conflict(r.Chunk.Sequence)
+		case r.Chunk != nil:
+			refold = t.addChunk(r) || refold
+		case r.Recovered != nil:
+			refold = t.addRecovered(r) || refold
+		case r.Event != nil:
+			t.addEvent(r.Event)
+		case r.Kind == RowReplay && r.Result != nil:
+			t.successor, t.why = r.Result.ActionID, "replay"
+		case r.Result != nil:
+			refold = t.addResult(r.Result) || refold
+		case r.Settled != nil:
+			t.settled = r.Settled
+		case r.Confirm != nil:
+			for _, key := range r.Confirm.Tools {
+				t.confirmedTools[key] = r.Confirm.Through
+			}
+			if r.Confirm.Answer {
+				t.confirmedAnswer = r.Confirm.Through
+			}
+		}
+	}
+	if refold {
+		t.refold()
+	}
+	if t.over || t.Settled() {
+		for _, tool := range t.tools {
+			if tool.Status == ToolRunning {
+				t.setStatus(tool, ToolUnended, tool.Started)
+			}
+		}
+	}
+}
+
+func (t *Turn) span(at time.Time) {
+	if t.first.IsZero() || at.Before(t.first) {
+		t.first = at
+	}
+	if at.After(t.last) {
+		t.last = at
+	}
+}
+
+// setCapability learns the capability; it reports whether frames must be read
+// again because they were read without it.
+func (t *Turn) setCapability(id string) bool {
+	if id == "" || t.capability != "" {
+		return false
+	}
+	t.capability = id
+	endpoint, op, ok := hermes.ParseCapability(id)
+	if !ok {
+		return false
+	}
+	t.endpoint = endpoint
+	return t.setOperation(op)
+}
+
+func (t *Turn) setOperation(op hermes.Operation) bool {
+	before := t.op
+	t.op = op
+	return before.Family() != op.Family() && len(t.entries) > 0
+}
+
+func (t *Turn) addChunk(r *Row) bool {
+	c := r.Chunk
+	e := Entry{Row: r.Number, Sequence: c.Sequence, Kind: c.Kind, Size: len(r.Raw), At: r.At, Segment: -1}
+	if at, ok := t.times[c.Sequence]; ok {
+		e.At, e.Timed = at, true
+		delete(t.times, c.Sequence)
+	}
+	e.frame, e.digest = hermes.DecodeChunk(c.Data, t.op)
+	if e.frame.Family == hermes.FamilyOperator {
+		t.op = hermes.OpOperator
+	}
+	t.chunks++
+	dropped := false
+	if t.recovered[e.digest] > 0 && e.digest != (hermes.Digest{}) {
+		// The chunk behind an event of the aggregate came after all.
+		i := slices.IndexFunc(t.entries, func(o Entry) bool { return o.Recovered && o.digest == e.digest })
+		t.entries = slices.Delete(t.entries, i, i+1)
+		t.recovered[e.digest]--
+		dropped = true
+	}
+	return t.insert(e) || dropped
+}
+
+func (t *Turn) addRecovered(r *Row) bool {
+	rec := r.Recovered
+	e := Entry{Row: r.Number, Sequence: rec.After, Size: len(r.Raw), At: r.At, Recovered: true, Segment: -1, sub: rec.Index + 1}
+	if rec.First {
+		e.Sequence, e.sub = 0, rec.Index-1<<40
+	}
+	e.frame, e.digest = hermes.Decode(rec.Record, t.op), rec.Record.Digest()
+	t.recovered[e.digest]++
+	return t.insert(e)
+}
+
+// insert puts an entry in its place and folds it, unless it stands below one
+// that was folded: then it reports that the fold must start again.
+func (t *Turn) insert(e Entry) bool {
+	e.Event = e.frame.Name
+	e.Frame = e.frame.Label()
+	n := len(t.entries)
+	if n == 0 || compareEntries(t.entries[n-1], e) < 0 {
+		if !e.Recovered && n > 0 {
+			if last := t.lastChunk(); last != nil && e.Sequence > last.Sequence+1 {
+				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
+			}
+		}
+		t.entries = append(t.entries, e)
+		t.foldEntry(&t.entries[n], n)
+		return false
+	}
+	i, found := slices.BinarySearchFunc(t.entries, e, compareEntries)
+	if found {
+		return false
+	}
+	t.entries = slices.Insert(t.entries, i, e)
+	return true
+}
+
+func compareEntries(a, b Entry) int {
+	switch {
+	case a.Sequence < b.Sequence:
+		return -1
+	case a.Sequence > b.Sequence:
+		return 1
+	}
+	return a.sub - b.sub
+}
+
+func (t *Turn) lastChunk() *Entry {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		if !t.entries[i].Recovered {
+			return &t.entries[i]
+		}
+	}
+	return nil
+}
+
+func (t *Turn) refold() {
+	t.restarts++
+	t.fold = newFold()
+	t.gaps = nil
+	var last *Entry
+	for i := range t.entries {
+		e := &t.entries[i]
+		if t.op.Family() != hermes.FamilyNone {
+			e.frame.Family = readAs(e.frame.Family, t.op.Family())
+			e.Frame = e.frame.Label()
+		}
+		e.Tool, e.Segment, e.grew = "", -1, false
+		if !e.Recovered {
+			if last != nil && e.Sequence > last.Sequence+1 {
+				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
+			}
+			last = e
+		}
+		t.foldEntry(e, i)
+	}
+	if t.result != nil {
+		t.foldResult()
+	}
+}
+
+// readAs settles the family of a frame that was read before the operation was
+// known: session and run streams share names.
+func readAs(read, known hermes.Family) hermes.Family {
+	shared := func(f hermes.Family) bool { return f == hermes.FamilySession || f == hermes.FamilyRun }
+	if shared(read) && shared(known) {
+		return known
+	}
+	return read
+}
+
+func (t *Turn) conflict(seq uint64) {
+	i, found := slices.BinarySearch(t.conflicts, seq)
+	if !found {
+		t.conflicts = slices.Insert(t.conflicts, i, seq)
+	}
+	if i, ok := t.find(seq); ok {
+		t.entries[i].Conflict = true
+	}
+}
+
+// find returns the index of the chunk with a sequence.
+func (t *Turn) find(seq uint64) (int, bool) {
+	i, ok := slices.BinarySearchFunc(t.entries, Entry{Sequence: seq}, compareEntries)
+	return i, ok && !t.entries[i].Recovered
+}
+
+func (t *Turn) addEvent(ev *aip.Event) {
+	if ev.OccurredAt.IsZero() {
+		return
+	}
+	seq, ok := ev.ChunkSequence()
+	if !ok {
+		return
+	}
+	i, ok := t.find(seq)
+	if !ok {
+		t.times[seq] = ev.OccurredAt.Time
+		return
+	}
+	e := &t.entries[i]
+	e.At, e.Timed = ev.OccurredAt.Time, true
+	if tool := t.byKey[e.Tool]; e.Tool != "" && tool != nil {
+		tool.time(e)
+	}
+}
+
+func (t *Turn) addResult(r *Result) bool {
+	t.waitsFor = ""
+	if r.Error != nil && r.Error.Code == codeInProgress {
+		t.successor, t.why = r.Error.Detail("owner_action_id"), "in progress"
+		return false
+	}
+	if !r.Status.Settles() {
+		t.waitsFor = r.Status
+		return false
+	}
+	if t.result != nil {
+		if !sameOutcome(t.result, r) {
+			t.others++
+		}
+		return false
+	}
+	t.result = r
+	refold := false
+	if t.op == "" && t.capability == "" {
+		if op := readOutput(r.Output).Operation; op != "" {
+			refold = t.setOperation(hermes.Operation(op))
+		}
+	}
+	if !refold {
+		t.foldResult()
+	}
+	return refold
+}
+
+// codeInProgress looks like a failure, and says that another action holds the
+// key and still runs.
+const codeInProgress = "idempotency.in_progress"
 
 // Revision changes whenever something that is shown may have changed.
-func (t *Turn) Revision() int { return 0 }
+func (t *Turn) Revision() int { return t.revision }
+
+// Restarts counts how often a late chunk made the fold start again. While it
+// stands still, text only grows and tools only change forward.
+func (t *Turn) Restarts() int { return t.restarts }
+
+// Find returns the entry of the chunk with a sequence.
+func (t *Turn) Find(sequence uint64) (Entry, bool) {
+	i, ok := t.find(sequence)
+	if !ok {
+		return Entry{}, false
+	}
+	return t.entries[i], true
+}
+
+// Tool returns the tool of a key, or nil.
+func (t *Turn) Tool(key string) *Tool { return t.byKey[key] }
+
+// ToolSteps are the changes of tools' states in the order of their chunks.
+func (t *Turn) ToolSteps() []ToolStep { return t.steps }
+
+// Applied is the number of the last journal row folded in.
+func (t *Turn) Applied() int64 { return t.applied }
 
 // Action is the action's ID.
 func (t *Turn) Action() string { return t.action }
 
 // Capability is the action's capability ID, or "" while it is unknown.
-func (t *Turn) Capability() string { return "" }
+func (t *Turn) Capability() string { return t.capability }
+
+// Endpoint is the Hermes endpoint that the capability names, or "".
+func (t *Turn) Endpoint() string { return t.endpoint }
+
+// Request is what this console submitted, or nil.
+func (t *Turn) Request() *Request { return t.request }
 
 // Operation is the Hermes operation: from the capability, else from the result,
 // else from the frames; "" while unknown or not Hermes.
-func (t *Turn) Operation() string { return "" }
+func (t *Turn) Operation() hermes.Operation {
+	if t.op != "" || t.capability != "" {
+		return t.op
+	}
+	switch t.family {
+	case hermes.FamilyChat:
+		return hermes.OpChatStream
+	case hermes.FamilyResponses:
+		return hermes.OpResponsesStream
+	case hermes.FamilySession:
+		return hermes.OpSessionChatStream
+	case hermes.FamilyRun:
+		return hermes.OpRunEvents
+	}
+	return ""
+}
+
+// State is the last state that the daemon gave, or "".
+func (t *Turn) State() aip.State { return t.state }
 
 // Segments are the stretches of the turn in order. The slice and what it points
 // to belong to the turn, and are good until the next Apply.
-func (t *Turn) Segments() []*Segment { return nil }
+func (t *Turn) Segments() []*Segment { return t.segments }
 
 // Tools are the tool rows in the order of their first chunk, under the same
 // terms.
-func (t *Turn) Tools() []*Tool { return nil }
+func (t *Turn) Tools() []*Tool { return t.tools }
 
 // Entries are the chunks in the order of their sequence, recovered events
 // between them, under the same terms.
-func (t *Turn) Entries() []Entry { return nil }
+func (t *Turn) Entries() []Entry { return t.entries }
 
-// Text is the assistant's answer: messages joined by a blank line.
-func (t *Turn) Text() string { return "" }
+// Text is the assistant's answer as the provider sent it: messages joined by a
+// blank line. It only grows, unless a chunk comes late.
+func (t *Turn) Text() string { return t.answer.String() }
 
 // Chunks counts the chunks of the journal.
-func (t *Turn) Chunks() int { return 0 }
+func (t *Turn) Chunks() int { return t.chunks }
 
 // Gaps are the sequences that never came, between those that did.
-func (t *Turn) Gaps() []Gap { return nil }
+func (t *Turn) Gaps() []Gap { return t.gaps }
 
-// Conflicts are the sequences under which other content came.
-func (t *Turn) Conflicts() []uint64 { return nil }
+// Conflicts are the sequences under which other content came, ascending.
+func (t *Turn) Conflicts() []uint64 { return t.conflicts }
 
 // Waiting is the approval or question that the turn waits for, or nil.
-func (t *Turn) Waiting() *Waiting { return nil }
+func (t *Turn) Waiting() *Waiting {
+	if t.over || t.Settled() {
+		return nil
+	}
+	return t.waiting
+}
 
 // Usage is the last token count that the provider reported.
-func (t *Turn) Usage() Usage { return Usage{} }
+func (t *Turn) Usage() Usage { return t.usage }
 
 // FinishReason is the provider's own word for its end, or "".
-func (t *Turn) FinishReason() string { return "" }
+func (t *Turn) FinishReason() string {
+	if t.finish == nil {
+		return ""
+	}
+	return t.finish.Reason
+}
 
 // ResponseID is the stored Responses object's ID, or "".
-func (t *Turn) ResponseID() string { return "" }
+func (t *Turn) ResponseID() string { return t.responseID }
 
-// SessionID is the Hermes session's ID as last reported; it may rotate during a turn.
-func (t *Turn) SessionID() string { return "" }
+// SessionID is the Hermes session's ID as last reported; it may rotate during a
+// turn.
+func (t *Turn) SessionID() string { return t.sessionID }
 
 // Model is the model that the provider named, or "".
-func (t *Turn) Model() string { return "" }
+func (t *Turn) Model() string { return t.model }
+
+// Result is the result that settled the action, or nil.
+func (t *Turn) Result() *Result { return t.result }
 
 // Settled reports whether the action has its outcome.
-func (t *Turn) Settled() bool { return false }
+func (t *Turn) Settled() bool { return t.result != nil || t.settled != nil }
 
 // Successor is the action to judge instead of this one, and why: a result that
 // is another action's, or a key that another action holds. It is "" for most.
-func (t *Turn) Successor() (action, why string) { return "", "" }
+func (t *Turn) Successor() (action, why string) {
+	if t.Settled() || t.successor == t.action {
+		return "", ""
+	}
+	return t.successor, t.why
+}
 
-// Span is the time of the first and of the last thing known of the turn.
-func (t *Turn) Span() (first, last time.Time) { return }
+// Span is the time of the first and of the last row.
+func (t *Turn) Span() (first, last time.Time) { return t.first, t.last }
 
-// Verdict says what may be believed of the turn as it stands.
-func (t *Turn) Verdict() Verdict { return Verdict{} }
+// blank reports whether text shows nothing.
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

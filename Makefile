@@ -1,0 +1,40 @@
+# aipscope: the commands of a working day. `make help` lists them.
+
+GO      ?= go
+BIN     := bin/aipscope
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION)
+
+# The race detector needs cgo and a C compiler.
+CC_FOUND := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; [ $$? = 0 ] && echo yes)
+RACE     := $(if $(CC_FOUND),-race)
+
+.PHONY: help run build test check fmt clean
+.DEFAULT_GOAL := help
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+
+run: build ## build, and play the demo
+	@$(BIN) demo; code=$$?; case $$code in 0|1[0-7]|124|130) ;; *) exit $$code;; esac
+
+build: ## build bin/aipscope
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) .
+
+test: ## run the tests, with the race detector where a C compiler is found
+ifeq ($(RACE),)
+	@echo '*** NO C COMPILER FOUND: the tests run WITHOUT the race detector. ***' >&2
+	$(GO) test ./...
+else
+	CGO_ENABLED=1 $(GO) test $(RACE) ./...
+endif
+
+check: ## vet, and formatting
+	$(GO) vet ./...
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+
+fmt: ## format the code
+	gofmt -w .
+
+clean: ## remove what was built
+	rm -rf bin

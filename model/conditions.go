@@ -1,0 +1,257 @@
+package model
+
+import (
+	"fmt"
+
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
+)
+
+func at(name ConditionName, mark Mark, detail string, seq uint64) Condition {
+	return Condition{Name: name, Mark: mark, Detail: detail, Chunk: seq, HasChunk: true}
+}
+
+func cond(name ConditionName, mark Mark, detail string) Condition {
+	return Condition{Name: name, Mark: mark, Detail: detail}
+}
+
+func (j judge) resultCondition() Condition {
+	switch {
+	case j.result != nil && j.status == aip.ResultCompleted:
+		return cond(CondResult, Pass, "completed")
+	case j.result != nil && j.code != "":
+		return cond(CondResult, Fail, string(j.status)+": "+safeWord(j.code))
+	case j.result != nil:
+		return cond(CondResult, Fail, string(j.status))
+	case j.settled != nil && j.settled.State == aip.StateCompleted:
+		return cond(CondResult, Unknown, "state completed, no result")
+	case j.settled != nil:
+		return cond(CondResult, Fail, "state "+safeWord(string(j.settled.State))+", no result")
+	case j.waitsFor != "":
+		return cond(CondResult, MarkPending, safeWord(string(j.waitsFor)))
+	case j.why == "in progress":
+		return cond(CondResult, MarkPending, "in progress under "+safeWord(j.successor))
+	case j.why == "replay":
+		return cond(CondResult, MarkPending, "the result is that of "+safeWord(j.successor))
+	case j.state != "":
+		return cond(CondResult, MarkPending, "state "+safeWord(string(j.state)))
+	}
+	return cond(CondResult, MarkPending, "not yet")
+}
+
+func (j judge) terminal() Condition {
+	return j.aggregate(CondTerminal, func() (bool, string) {
+		if *j.out.Terminal {
+			return true, "the aggregate saw the provider's end"
+		}
+		return false, "the aggregate saw no end"
+	})
+}
+
+func (j judge) notTruncated() Condition {
+	return j.aggregate(CondNotTruncated, func() (bool, string) {
+		if j.out.Truncated {
+			return false, "the aggregate was cut"
+		}
+		return true, "not cut"
+	})
+}
+
+// aggregate is a condition that rests on the result's aggregate, which only
+// streams have.
+func (j judge) aggregate(name ConditionName, test func() (bool, string)) Condition {
+	switch {
+	case j.rules == rulesReply || j.rules == rulesResult, j.rules == rulesNone && j.Settled():
+		return cond(name, NotApplicable, "")
+	case !j.Settled():
+		return cond(name, MarkPending, "")
+	case !j.out.readable():
+		return cond(name, Unknown, "the aggregate cannot be read")
+	}
+	ok, detail := test()
+	if !ok {
+		return cond(name, Fail, detail)
+	}
+	return cond(name, Pass, detail)
+}
+
+func (j judge) finishCondition() Condition {
+	switch {
+	case !j.hasFinish() && j.Settled(), j.rules == rulesResult, j.op == hermes.OpSessionChat:
+		return cond(CondFinish, NotApplicable, "")
+	case j.finish == nil && j.Settled():
+		return cond(CondFinish, Fail, "no evidence of the provider's end")
+	case j.finish == nil:
+		return cond(CondFinish, MarkPending, "")
+	}
+	mark := Pass
+	j.decideFinish(func(Word, ConditionName, string) { mark = Fail })
+	detail := safeWord(j.finish.Reason)
+	if rows, ok := j.closingRows(); ok && mark != Fail || ok && j.finish.Reason == "completed" {
+		switch {
+		case rows == nil || rows.Count == 0:
+			mark, detail = orFail(mark, Unknown), detail+", no messages"
+		case rows.Role != "assistant":
+			detail += ", closing message of another role"
+		case rows.Finish == "":
+			mark, detail = orFail(mark, Unknown), detail+", closing message without a finish"
+		default:
+			detail += ", closing message " + safeWord(rows.Finish)
+		}
+	}
+	if j.rules == rulesReply {
+		return cond(CondFinish, mark, detail)
+	}
+	return at(CondFinish, mark, detail, j.finishAt)
+}
+
+func orFail(m, other Mark) Mark {
+	if m == Fail {
+		return m
+	}
+	return other
+}
+
+func (j judge) noError() Condition {
+	switch {
+	case len(j.failures) > 0:
+		f := j.failures[0]
+		return at(CondNoError, Fail, f.what, f.at)
+	case j.Settled():
+		return cond(CondNoError, Pass, "none seen")
+	}
+	return cond(CondNoError, MarkPending, "")
+}
+
+func (j judge) usageCondition() Condition {
+	switch {
+	case j.usage.Present && j.usage.Total == 0:
+		return at(CondUsage, Unknown, "zero tokens", j.usageAt)
+	case j.usage.Present:
+		return at(CondUsage, Pass, fmt.Sprintf("%d tokens", j.usage.Total), j.usageAt)
+	case j.rules == rulesResult, j.Settled():
+		return cond(CondUsage, NotApplicable, "not reported")
+	}
+	return cond(CondUsage, MarkPending, "")
+}
+
+func (j judge) answerCondition() Condition {
+	switch {
+	case j.rules == rulesResult:
+		return cond(CondAnswer, NotApplicable, "")
+	case !blank(j.Text()):
+		return cond(CondAnswer, Pass, fmt.Sprintf("%d bytes", j.answer.Len()))
+	case !j.Settled():
+		return cond(CondAnswer, MarkPending, "")
+	case j.rules == rulesNone, j.op == hermes.OpOperator:
+		return cond(CondAnswer, NotApplicable, "")
+	}
+	return cond(CondAnswer, Fail, "no assistant text")
+}
+
+func (j judge) integrity() Condition {
+	switch {
+	case len(j.conflicts) > 0:
+		return at(CondIntegrity, Fail, fmt.Sprintf("other content came under %d known sequences", len(j.conflicts)), j.conflicts[0])
+	case len(j.breaches) > 0:
+		return at(CondIntegrity, Fail, j.breaches[0].what, j.breaches[0].at)
+	case j.others > 0:
+		return cond(CondIntegrity, Fail, "two different results")
+	}
+	if j.result != nil && j.result.Aggregate != nil {
+		m := j.result.Aggregate
+		switch {
+		case len(m.Unlike) > 0:
+			return at(CondIntegrity, Fail, fmt.Sprintf("%d chunks are not in the result", len(m.Unlike)), m.Unlike[0])
+		case m.Missing > 0:
+			return cond(CondIntegrity, Pass, fmt.Sprintf("%d chunks as in the result, %d taken from it", m.Matched, m.Missing))
+		}
+		return cond(CondIntegrity, Pass, fmt.Sprintf("%d chunks, as in the result", m.Matched))
+	}
+	return cond(CondIntegrity, Pass, fmt.Sprintf("%d chunks", j.chunks))
+}
+
+func (j judge) effects() Condition {
+	switch j.op {
+	case hermes.OpChat, hermes.OpSessionChat, hermes.OpOperator:
+		return cond(CondEffects, Unknown, "the reply cannot show tools")
+	}
+	switch {
+	case j.rules == rulesResult:
+		return cond(CondEffects, NotApplicable, "")
+	case j.rules == rulesNone && j.Settled():
+		return cond(CondEffects, Unknown, "no rules for this capability")
+	case len(j.tools) == 0 && j.Settled():
+		return cond(CondEffects, NotApplicable, "no tools seen")
+	case len(j.tools) == 0:
+		return cond(CondEffects, MarkPending, "")
+	}
+	left := 0
+	for _, tool := range j.tools {
+		if through, ok := j.confirmedTools[tool.Key]; !ok || tool.Row > through {
+			left++
+		}
+	}
+	if left == 0 {
+		return cond(CondEffects, Pass, fmt.Sprintf("%d tools, confirmed", len(j.tools)))
+	}
+	return cond(CondEffects, MarkPending, fmt.Sprintf("%d of %d tools not confirmed", left, len(j.tools)))
+}
+
+// advice says what to do next, in the seeds' words.
+func (j judge) advice(v Verdict) []string {
+	var out []string
+	say := func(s string) { out = append(out, s) }
+	switch v.Word {
+	case Accepted:
+		return nil
+	case Pending:
+		if id, _ := j.Successor(); id != "" {
+			say("follow the action that holds the key: " + safeWord(id))
+		}
+		return out
+	case AwaitingApproval:
+		say("nothing runs until somebody approves or denies it")
+		return out
+	case Unconfirmed:
+		switch v.Because {
+		case CondEffects:
+			if v.Condition(CondEffects).Mark == Unknown {
+				say("the reply cannot show which tools ran: verify external effects, it stays unconfirmed here")
+			} else {
+				say("check what the tools changed outside, then confirm them")
+			}
+		default:
+			say("read the answer: a refused or cut call can look like this one; confirm it if it stands")
+			if m := v.Condition(CondEffects).Mark; m == MarkPending || m == Unknown {
+				say("check what the tools changed outside, too")
+			}
+		}
+	case Partial:
+		say("keep the text as partial evidence; do not present it as complete")
+	case Failed:
+		say("inspect the typed error and the provider's last event")
+	case Cancelled:
+		say("a cancel is no rollback: verify provider and external effects")
+	case Contradicted:
+		say("compare the chunks with the result before believing either")
+	}
+	if v.Word == Incomplete || v.Word == Contradicted {
+		say("reconcile the original action: read its status and result again")
+	}
+	if v.Word != Unconfirmed {
+		switch {
+		case j.responseID != "":
+			say("read the stored response once with response_get: " + safeWord(j.responseID))
+		case j.sessionID != "":
+			say("read the session's messages: " + safeWord(j.sessionID))
+		case v.Word == Incomplete && j.rules == rulesStream:
+			say("no provider ID was seen: there is nothing to ask, escalate")
+		}
+		if len(j.tools) > 0 {
+			say("verify external effects: tools ran")
+		}
+	}
+	say("nothing is retried: the turn may have written, sent or called outside")
+	return out
+}

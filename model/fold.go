@@ -1,0 +1,355 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"strings"
+
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
+)
+
+// SegmentKind says what a stretch of the turn is.
+type SegmentKind int
+
+const (
+	SegmentText       SegmentKind = iota // the assistant's own words
+	SegmentThinking                      // reasoning that the answer does not repeat
+	SegmentCommentary                    // said beside the answer
+	SegmentTools                         // tools ran here
+	SegmentWaiting                       // an approval or a question
+	SegmentClosing                       // whole text at the end that is not what was streamed
+)
+
+// Segment is a stretch of the turn in the order of its chunks. Text of one
+// message that a tool interrupts is two segments with the same Message.
+type Segment struct {
+	Kind    SegmentKind
+	Message string   // provider's message or content item; segments of different messages never merge
+	Tools   []string // keys, for SegmentTools
+	Waiting string   // approval or clarify, for SegmentWaiting
+	First   uint64   // sequence of the first chunk in it
+	Last    uint64
+	text    strings.Builder
+}
+
+// Text is the provider's text as it came: unsafe for a terminal. It only grows,
+// and costs nothing to take.
+func (s *Segment) Text() string { return s.text.String() }
+
+// Waiting is an approval or a question that the turn waits for.
+type Waiting struct {
+	Kind  string // approval or clarify
+	Since uint64 // sequence of the request
+}
+
+// fold is what the frames add up to, in the order of their sequences.
+type fold struct {
+	family   hermes.Family // of the first frame that names one
+	segments []*Segment
+	answer   strings.Builder
+	inAnswer string // message of the answer's last text
+	textRow  int64  // journal row of the last text
+
+	tools   []*Tool
+	steps   []ToolStep
+	byKey   map[string]*Tool
+	running map[string][]string // by name: keys without a correlation ID, oldest first
+	ordinal map[string]int
+
+	texts     map[string]*contentText // Responses content items, for output_text.done
+	callStart int                     // where in the last text segment the current model call began
+	waiting   *Waiting
+	interact  string
+
+	finish     *hermes.Finish
+	finishAt   uint64
+	content    *hermes.Finish // flags of assistant.completed
+	usage      Usage
+	usageAt    uint64
+	responseID string
+	sessionID  string
+	model      string
+
+	over     bool // the provider's stream said its end
+	failures []failure
+	breaches []breach
+	ended    bool // a done or error chunk was folded
+}
+
+// failure is a sign of an error in the stream; breach one of broken integrity.
+type failure struct {
+	what string
+	at   uint64
+}
+type breach = failure
+
+// contentText hashes the deltas of one content item as they come, so that its
+// whole text can be checked without holding it twice.
+type contentText struct {
+	sum hash.Hash
+	n   int
+}
+
+func newFold() fold {
+	return fold{
+		byKey:   map[string]*Tool{},
+		running: map[string][]string{},
+		ordinal: map[string]int{},
+		texts:   map[string]*contentText{},
+	}
+}
+
+// foldEntry folds the frame of the i-th entry, and marks in the entry what it did.
+func (t *Turn) foldEntry(e *Entry, i int) {
+	f := &e.frame
+	if !e.Recovered {
+		if t.ended {
+			t.breaches = append(t.breaches, breach{"a chunk after the closing chunk", e.Sequence})
+		}
+		t.ended = t.ended || e.Kind.Ends()
+		if e.Kind == aip.KindError {
+			t.failures = append(t.failures, failure{"chunk of kind error", e.Sequence})
+			t.over = true
+		}
+	}
+	if t.family == hermes.FamilyNone {
+		t.family = f.Family
+	}
+	if f.More != nil {
+		t.foldMore(e, f.More)
+	}
+	switch f.Kind {
+	case hermes.KindDelta:
+		t.text(e, SegmentText, f.Message, f.Text)
+	case hermes.KindText:
+		t.wholeText(e)
+	case hermes.KindContent:
+		t.content = f.More.Finish
+		if !f.More.Null {
+			t.closing(e, f.Message, f.Text)
+		}
+	case hermes.KindTool:
+		for _, c := range f.More.Tools {
+			t.tool(e, c)
+		}
+	case hermes.KindThinking:
+		t.thinking(e)
+	case hermes.KindCommentary:
+		t.text(e, SegmentCommentary, f.Message, f.Text)
+	case hermes.KindWaiting:
+		t.wait(e)
+	case hermes.KindAnswered:
+		t.waiting = nil
+	case hermes.KindFinish:
+		t.foldFinish(e)
+	case hermes.KindError:
+		t.failures = append(t.failures, failure{"event named error", e.Sequence})
+		t.over = true
+	case hermes.KindDone, hermes.KindClosed:
+		t.over = true
+	}
+	if e.Kind == aip.KindPendingApproval && f.Kind != hermes.KindWaiting {
+		t.waiting = &Waiting{Kind: "approval", Since: e.Sequence}
+	}
+}
+
+func (t *Turn) foldMore(e *Entry, m *hermes.More) {
+	keepText(&t.responseID, m.ResponseID)
+	keepText(&t.sessionID, m.SessionID)
+	keepText(&t.model, m.Model)
+	if m.Usage != nil {
+		t.usage, t.usageAt = readUsage(m.Usage), e.Sequence
+	}
+	if m.Failure && e.frame.Kind != hermes.KindError {
+		t.failures = append(t.failures, failure{"the provider's error object", e.Sequence})
+	}
+}
+
+func readUsage(raw json.RawMessage) Usage {
+	var u struct {
+		Prompt     int64  `json:"prompt_tokens"`
+		Completion int64  `json:"completion_tokens"`
+		Input      int64  `json:"input_tokens"`
+		Output     int64  `json:"output_tokens"`
+		Total      *int64 `json:"total_tokens"`
+	}
+	_ = json.Unmarshal(raw, &u)
+	usage := Usage{Present: true, Input: u.Input + u.Prompt, Output: u.Output + u.Completion, Raw: raw}
+	usage.Total = usage.Input + usage.Output
+	if u.Total != nil {
+		usage.Total = *u.Total
+	}
+	return usage
+}
+
+func (t *Turn) lastSegment() *Segment {
+	if n := len(t.segments); n > 0 {
+		return t.segments[n-1]
+	}
+	return nil
+}
+
+// segment returns the last segment when it continues, else a new one.
+func (t *Turn) segment(e *Entry, kind SegmentKind, message string) *Segment {
+	s := t.lastSegment()
+	if s == nil || s.Kind != kind || s.Message != message {
+		s = &Segment{Kind: kind, Message: message, First: e.Sequence}
+		t.segments = append(t.segments, s)
+		if kind == SegmentText {
+			t.callStart = 0
+		}
+	}
+	s.Last = e.Sequence
+	e.Segment = len(t.segments) - 1
+	return s
+}
+
+// text grows the turn by words. Only the assistant's own make the answer.
+func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
+	if text == "" {
+		return
+	}
+	s := t.segment(e, kind, message)
+	s.text.WriteString(text)
+	if kind != SegmentText {
+		return
+	}
+	e.frame.Message = s.Message // one copy of an ID that every delta repeats
+	e.grew = true
+	t.waiting = nil
+	t.textRow = max(t.textRow, e.Row)
+	if t.answer.Len() > 0 && t.inAnswer != message {
+		t.answer.WriteString("\n\n")
+	}
+	t.inAnswer = message
+	t.answer.WriteString(text)
+	if e.frame.Family == hermes.FamilyResponses {
+		c := t.texts[message]
+		if c == nil {
+			c = &contentText{sum: sha256.New()}
+			t.texts[s.Message] = c
+		}
+		c.sum.Write([]byte(text))
+		c.n += len(text)
+	}
+}
+
+// wholeText checks a content item's whole text against its deltas. It is never
+// added to them; without deltas it is the text.
+func (t *Turn) wholeText(e *Entry) {
+	f := &e.frame
+	c := t.texts[f.Message]
+	if c == nil {
+		t.text(e, SegmentText, f.Message, f.Text)
+		return
+	}
+	want := sha256.Sum256([]byte(f.Text))
+	if c.n != len(f.Text) || string(c.sum.Sum(nil)) != string(want[:]) {
+		t.breaches = append(t.breaches, breach{"output_text.done is not what its deltas say", e.Sequence})
+	}
+}
+
+// closing takes the whole text that ends a session turn or a run. It usually
+// repeats what was streamed, or its last part; without a stream it is the
+// answer; and where it says something else, both are shown.
+func (t *Turn) closing(e *Entry, message, text string) {
+	switch streamed := strings.TrimSpace(t.Text()); {
+	case blank(text):
+	case streamed == "":
+		t.text(e, SegmentText, message, text)
+	case strings.HasSuffix(streamed, strings.TrimSpace(text)):
+	default:
+		if s := t.lastSegment(); s != nil && s.Kind == SegmentClosing && s.Text() == text {
+			return
+		}
+		s := t.segment(e, SegmentClosing, fmt.Sprint("closing ", e.Sequence))
+		s.text.WriteString(text)
+	}
+}
+
+// thinking keeps reasoning apart from the answer. Hermes sends the beginning of
+// the visible text of each model call as such: that is a repeat.
+func (t *Turn) thinking(e *Entry) {
+	text := strings.TrimSpace(e.frame.Text)
+	for i := len(t.segments) - 1; i >= 0; i-- {
+		s := t.segments[i]
+		if s.Kind != SegmentText {
+			continue
+		}
+		call := strings.TrimSpace(s.Text()[min(t.callStart, s.text.Len()):])
+		t.callStart = s.text.Len()
+		if text != "" && strings.HasPrefix(call, text) {
+			return
+		}
+		break
+	}
+	t.text(e, SegmentThinking, e.frame.Message, e.frame.Text)
+}
+
+func (t *Turn) wait(e *Entry) {
+	m := e.frame.More
+	if m.Interact != "" && m.Interact == t.interact {
+		return // the same request under its second name
+	}
+	t.interact = m.Interact
+	t.waiting = &Waiting{Kind: m.Waiting, Since: e.Sequence}
+	t.segment(e, SegmentWaiting, fmt.Sprint("waiting ", e.Sequence)).Waiting = m.Waiting
+}
+
+func (t *Turn) foldFinish(e *Entry) {
+	f := &e.frame
+	fin := f.More.Finish
+	t.over = true
+	if t.finish != nil && t.finish.Digest != fin.Digest {
+		t.breaches = append(t.breaches, breach{"two different ends", e.Sequence})
+		return
+	}
+	t.finish, t.finishAt = fin, e.Sequence
+	if f.Family == hermes.FamilyChat {
+		t.text(e, SegmentText, f.Message, f.Text)
+		return
+	}
+	t.closing(e, f.Message, f.Text)
+	if fin.Rows != nil {
+		t.rowTools(e, fin.Rows.Tools)
+	}
+	for _, o := range f.More.Output {
+		if o.Tool.Key != "" && t.byKey[o.Tool.Key] == nil {
+			t.tool(e, o.Tool)
+		}
+		if fin.Reason == "completed" && o.Text != "" && blank(t.Text()) {
+			t.text(e, SegmentText, "output", o.Text)
+		}
+	}
+}
+
+// foldResult takes what only the result tells: the reply of an action that did
+// not stream.
+func (t *Turn) foldResult() {
+	op := t.Operation()
+	switch op {
+	case hermes.OpChat, hermes.OpResponses, hermes.OpSessionChat, hermes.OpOperator:
+	default:
+		return
+	}
+	r := hermes.ReadReply(op, t.result.Output)
+	e := &Entry{Row: t.applied}
+	t.foldMore(e, &hermes.More{ResponseID: r.ID, SessionID: r.SessionID, Model: r.Model, Usage: r.Usage})
+	if r.Failure {
+		t.failures = append(t.failures, failure{"the provider's error object", 0})
+	}
+	for _, o := range r.Output {
+		if o.Tool.Key != "" {
+			t.tool(e, o.Tool)
+		}
+	}
+	if blank(t.Text()) {
+		t.text(e, SegmentText, "reply", r.Text)
+	}
+	if r.Finish != "" {
+		t.finish = &hermes.Finish{Reason: r.Finish}
+	}
+}

@@ -1,0 +1,191 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"aipscope/model/hermes"
+)
+
+// ToolStatus is where a tool stands.
+type ToolStatus string
+
+const (
+	ToolRunning   ToolStatus = "running"
+	ToolCompleted ToolStatus = "completed" // ended; on chat and session streams a failed tool ends so too
+	ToolFailed    ToolStatus = "failed"
+	ToolUnended   ToolStatus = "unended" // the turn ended, the tool never did
+	ToolOrphan    ToolStatus = "orphan"  // an end without a start
+)
+
+// Tool is one call, keyed by its correlation ID, or by name#n where the stream
+// has none: then calls of one name are paired first in, first out.
+type Tool struct {
+	Key        string
+	Correlated bool // Key is the provider's own
+	Name       string
+	Label      string
+	Status     ToolStatus
+	Arguments  string // JSON or text, as sent; private
+	Result     string // private
+	Started    uint64 // sequence of the start, when HasStart
+	Ended      uint64 // sequence of the end, when HasEnd
+	HasStart   bool
+	HasEnd     bool
+	StartedAt  time.Time     // when the daemon recorded the start; zero if unknown
+	EndedAt    time.Time     // likewise
+	Duration   time.Duration // as the provider reported it, else between those times; 0 if unknown
+	Row        int64         // journal row of its last change
+
+	reported bool // Duration is the provider's
+}
+
+// tool folds one change of one tool.
+func (t *Turn) tool(e *Entry, c hermes.ToolChange) {
+	tool := t.toolOf(c)
+	var before ToolStatus
+	if tool != nil {
+		before = tool.Status
+	} else {
+		tool = t.newTool(c)
+		if c.Phase == hermes.ToolEnd {
+			tool.Status = ToolOrphan
+		}
+	}
+	e.Tool = tool.Key
+	tool.Row = max(tool.Row, e.Row)
+	keepText(&tool.Name, c.Name)
+	keepText(&tool.Label, c.Label)
+	keepText(&tool.Arguments, c.Arguments)
+	keepText(&tool.Result, c.Result)
+	if c.Duration > 0 {
+		tool.Duration, tool.reported = c.Duration, true
+	}
+	switch {
+	case c.Phase == hermes.ToolStart && !tool.HasStart:
+		tool.HasStart, tool.Started = true, e.Sequence
+		if tool.Status == ToolOrphan {
+			tool.Status = ToolCompleted // the start came late
+		}
+	case c.Phase == hermes.ToolEnd && !tool.HasEnd:
+		tool.HasEnd, tool.Ended = true, e.Sequence
+		t.waiting = nil
+		if tool.Status != ToolOrphan {
+			tool.Status = ToolCompleted
+		}
+	}
+	if c.Phase == hermes.ToolEnd && c.Failed {
+		tool.Status = ToolFailed
+	}
+	tool.time(e)
+	t.toolMark(e, tool.Key)
+	if tool.Status != before {
+		t.setStatus(tool, tool.Status, e.Sequence)
+	}
+}
+
+// ToolStep is one change of a tool's state.
+type ToolStep struct {
+	Key, Name string
+	Status    ToolStatus
+	Sequence  uint64 // of the chunk that changed it; of its start where the end of the turn did
+}
+
+func (t *Turn) setStatus(tool *Tool, s ToolStatus, sequence uint64) {
+	tool.Status = s
+	t.steps = append(t.steps, ToolStep{tool.Key, tool.Name, s, sequence})
+}
+
+// toolOf finds the tool that a change is about.
+func (t *Turn) toolOf(c hermes.ToolChange) *Tool {
+	if c.Key != "" {
+		return t.byKey[c.Key]
+	}
+	if c.Phase == hermes.ToolStart {
+		return nil
+	}
+	queue := t.running[c.Name]
+	if len(queue) == 0 {
+		return nil
+	}
+	if c.Phase == hermes.ToolEnd {
+		t.running[c.Name] = queue[1:]
+	}
+	return t.byKey[queue[0]]
+}
+
+func (t *Turn) newTool(c hermes.ToolChange) *Tool {
+	tool := &Tool{Key: c.Key, Correlated: c.Key != "", Name: c.Name, Status: ToolRunning}
+	for tool.Key == "" || t.byKey[tool.Key] != nil {
+		t.ordinal[c.Name]++
+		tool.Key = fmt.Sprintf("%s#%d", c.Name, t.ordinal[c.Name])
+	}
+	if !tool.Correlated && c.Phase == hermes.ToolStart {
+		t.running[c.Name] = append(t.running[c.Name], tool.Key)
+	}
+	t.tools = append(t.tools, tool)
+	t.byKey[tool.Key] = tool
+	return tool
+}
+
+// toolMark notes in the text where a tool started.
+func (t *Turn) toolMark(e *Entry, key string) {
+	for i := len(t.segments) - 1; i >= 0; i-- {
+		if s := t.segments[i]; s.Kind == SegmentTools && slices.Contains(s.Tools, key) {
+			e.Segment = i
+			return
+		}
+	}
+	s := t.segment(e, SegmentTools, "")
+	s.Tools = append(s.Tools, key)
+}
+
+// rowTools takes from the messages that end a session turn the tools that no
+// event told of. Rows have IDs where events have none, so calls of one name are
+// matched in order.
+func (t *Turn) rowTools(e *Entry, rows []hermes.ToolChange) {
+	seen := map[string][]*Tool{}
+	for _, tool := range t.tools {
+		if !tool.Correlated {
+			seen[tool.Name] = append(seen[tool.Name], tool)
+		}
+	}
+	for _, c := range rows {
+		tool := t.byKey[c.Key]
+		if tool == nil && len(seen[c.Name]) > 0 {
+			tool, seen[c.Name] = seen[c.Name][0], seen[c.Name][1:]
+		}
+		if tool == nil {
+			c.Phase = hermes.ToolEnd
+			t.tool(e, c)
+			if tool = t.byKey[e.Tool]; tool.Status == ToolOrphan {
+				t.setStatus(tool, ToolCompleted, e.Sequence) // its row is proof that it ran to its end
+			}
+			continue
+		}
+		keepText(&tool.Result, c.Result)
+	}
+}
+
+// time sets the times that the entry of the tool's start or end tells.
+func (tool *Tool) time(e *Entry) {
+	if !e.Timed {
+		return
+	}
+	if tool.HasStart && tool.Started == e.Sequence {
+		tool.StartedAt = e.At
+	}
+	if tool.HasEnd && tool.Ended == e.Sequence {
+		tool.EndedAt = e.At
+	}
+	if !tool.reported && !tool.StartedAt.IsZero() && !tool.EndedAt.IsZero() {
+		tool.Duration = max(0, tool.EndedAt.Sub(tool.StartedAt))
+	}
+}
+
+func keepText(dst *string, s string) {
+	if s != "" {
+		*dst = s
+	}
+}

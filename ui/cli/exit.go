@@ -1,0 +1,36 @@
+package cli
+
+import "aipscope/model"
+
+// Exit codes (docs: README, "Exit codes"). Those from 10 on are verdicts.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // the console itself failed
+	exitUsage       = 2 // wrong usage, or a request that fails its check
+	exitRefused     = 17
+	exitPending     = 124
+	exitInterrupted = 130
+)
+
+// exitOf is the exit code of a verdict at the end of a watch.
+func exitOf(word model.Word) int {
+	switch word {
+	case model.Accepted:
+		return exitOK
+	case model.Unconfirmed:
+		return 10
+	case model.Partial:
+		return 11
+	case model.Failed:
+		return 12
+	case model.Cancelled:
+		return 13
+	case model.Incomplete:
+		return 14
+	case model.Contradicted:
+		return 15
+	case model.AwaitingApproval:
+		return 16
+	}
+	return exitPending
+}
