@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"aipscope/follow/act"
 	"aipscope/model"
+	"aipscope/model/aip"
 	"aipscope/model/safe"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -116,11 +118,13 @@ func (c *Console) back() tea.Cmd {
 	case len(c.views) > 0:
 		c.views = c.views[:len(c.views)-1]
 		if n := len(c.views); n > 0 && c.views[n-1] != inVerdict {
-			c.sheet.revealed, c.sheet.raw, c.sheet.body = false, false, nil
+			c.closeSheet()
+			c.layout()
 			return c.load()
 		}
 		if len(c.views) == 0 {
 			c.closeSheet()
+			c.chunks.pin(false)
 		}
 	}
 	return nil
@@ -129,7 +133,6 @@ func (c *Console) back() tea.Cmd {
 // closeSheet forgets the sheet: nothing revealed stays in memory or comes back.
 func (c *Console) closeSheet() {
 	c.sheet = sheet{st: &c.styles, id: c.sheet.id + 1}
-	c.toolKey = ""
 }
 
 // leaving reports whether leaving was asked for and not yet confirmed.
@@ -170,7 +173,7 @@ func (c *Console) mayOpenTool() bool {
 }
 
 func (c *Console) mayOpenChunk() bool {
-	t := c.openTool()
+	t := c.tools.selected()
 	return c.cfg.Row != nil && t != nil && (t.HasStart || t.HasEnd)
 }
 
@@ -202,7 +205,7 @@ func (c *Console) open() tea.Cmd {
 		}
 		return c.openView(inTool)
 	case inTool:
-		t := c.openTool()
+		t := c.tools.selected()
 		seq := t.Started
 		if !t.HasStart {
 			seq = t.Ended
@@ -221,22 +224,11 @@ func (c *Console) open() tea.Cmd {
 // openView opens a sheet anew, masked.
 func (c *Console) openView(v place) tea.Cmd {
 	c.closeSheet()
-	if v == inTool {
-		c.toolKey = c.tools.key
-	}
 	c.push(v)
+	// What is open stays open, whatever comes in behind it.
+	c.chunks.pin(true)
 	c.layout()
 	return c.load()
-}
-
-// openTool is the tool whose sheet is open.
-func (c *Console) openTool() *model.Tool {
-	for _, t := range c.tools.tools {
-		if t.Key == c.toolKey {
-			return t
-		}
-	}
-	return nil
 }
 
 // step goes to the neighbour of the chunk that is open.
@@ -281,7 +273,7 @@ func (c *Console) load() tea.Cmd {
 		}
 		return func() tea.Msg { return q.load(ctx) }
 	case inTool:
-		t := c.openTool()
+		t := c.tools.selected()
 		if t == nil {
 			return nil
 		}
@@ -301,7 +293,7 @@ func (c *Console) refreshTool() tea.Cmd {
 	if c.underHelp() != inTool {
 		return nil
 	}
-	if t := c.openTool(); t == nil || t.Row == c.toolShown {
+	if t := c.tools.selected(); t == nil || t.Row == c.toolShown {
 		return nil
 	}
 	return c.load()
@@ -318,14 +310,14 @@ func (c *Console) mask(raw json.RawMessage) json.RawMessage {
 func (c *Console) chunkTitle(e *model.Entry) string {
 	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.list.selected+1) + " of " + number(len(c.chunks.entries))
 	if e.Kind != "" {
-		s += " " + c.styles.lines.horizontal + " " + safe.Line(string(e.Kind))
+		s += c.styles.between + safe.Line(string(e.Kind))
 	}
-	s += " " + c.styles.lines.horizontal + " " + frameName(e)
+	s += c.styles.between + frameName(e)
 	if e.Recovered {
-		s += " " + c.styles.lines.horizontal + " its chunk never came"
+		s += c.styles.between + "its chunk never came"
 	}
 	if e.Conflict {
-		s += " " + c.styles.lines.horizontal + " other content came too"
+		s += c.styles.between + "other content came too"
 	}
 	return s
 }
@@ -380,18 +372,21 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 		return s + "…", st.word(model.AwaitingApproval)
 	}
 	o := *c.cancelOutcome
-	switch o.Kind {
-	case CancelRefused:
+	switch o.End {
+	case act.EndRefused:
 		if o.Code == "" {
 			return "the cancellation was refused", st.bad
 		}
 		return "the cancellation was refused: " + safe.Line(o.Code), st.bad
-	case CancelFinishedFirst:
-		return "it finished before the cancellation: " + safe.Line(o.Status), st.text
-	case CancelUnsure:
-		return "the cancellation was sent, its outcome is not known yet", st.doubt
+	case act.EndFinished:
+		return "it finished before the cancellation: " + safe.Line(o.State), st.text
+	case act.EndGoesOn:
+		if c.turn.Settled() {
+			return "", ink{}
+		}
+		return "the daemon accepted the cancellation, the action has not ended yet", st.doubt
 	}
-	if r := c.turn.Result(); r != nil && r.Status != "cancelled" && c.verdict.Word != model.Cancelled {
+	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
 		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text
 	}
 	if !c.turn.Settled() {

@@ -46,6 +46,7 @@ type assistantPane struct {
 	stretches []*stretch
 	ends      []int // the line behind each stretch
 	names     map[string]*model.Tool
+	restarts  int // of the turn, when the names were taken
 
 	w, h     int
 	top      int
@@ -76,8 +77,10 @@ func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
 // update takes in what the turn has gained.
 func (p *assistantPane) update(turn *model.Turn) {
 	p.turn, p.settled = turn, turn.Settled()
-	p.names = make(map[string]*model.Tool, len(turn.Tools()))
-	for _, t := range turn.Tools() {
+	if tools := turn.Tools(); p.restarts != turn.Restarts() || p.names == nil {
+		p.names, p.restarts = make(map[string]*model.Tool, len(tools)), turn.Restarts()
+	}
+	for _, t := range turn.Tools()[len(p.names):] {
 		p.names[t.Key] = t
 	}
 	segs := turn.Segments()

@@ -38,7 +38,7 @@ func (p *chunksPane) resize(w, h int) {
 // stays with its chunk, also when others came before it.
 func (p *chunksPane) update(turn *model.Turn) {
 	p.entries, p.gaps = turn.Entries(), len(turn.Gaps())
-	if p.list.paused {
+	if p.list.paused || p.list.pinned {
 		if at := p.find(); at != p.list.selected {
 			p.list.offset += at - p.list.selected
 			p.list.selected = at
@@ -60,6 +60,13 @@ func (p *chunksPane) find() int {
 		}
 	}
 	return from
+}
+
+// pin keeps the selection where it is although the list follows its end.
+func (p *chunksPane) pin(on bool) {
+	p.list.pinned = on
+	p.list.grow(p.list.n)
+	p.remember()
 }
 
 func (p *chunksPane) move(m motion) {

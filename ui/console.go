@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aipscope/follow"
+	"aipscope/follow/act"
 	"aipscope/model"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -24,8 +25,9 @@ type Config struct {
 	Batches func(ctx context.Context) (follow.Batch, error)
 	// Row reads one row of the journal.
 	Row func(ctx context.Context, number int64) (model.Row, error)
-	// Cancel asks for cancellation and stays until its outcome can be told.
-	Cancel func(ctx context.Context, reason string) (CancelOutcome, error)
+	// Cancel asks for cancellation and stays until its outcome can be told, as
+	// act.Actor's does.
+	Cancel func(ctx context.Context, reason string) (act.Cancelled, error)
 	// Confirm journals the operator's word, and returns the journal's rows above
 	// said.Through, its own among them.
 	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
@@ -77,8 +79,7 @@ type Console struct {
 
 	views      []place // opened over the panes, the last one in sight
 	sheet      sheet
-	toolKey    string // of the tool that is open
-	toolShown  int64  // its row when it was shown
+	toolShown  int64 // row of the open tool when it was shown
 	verdictTop int
 	helping    bool
 	cancelling *cancelDialog
@@ -86,7 +87,7 @@ type Console struct {
 
 	cancelSent    bool
 	cancelSentAt  time.Time
-	cancelOutcome *CancelOutcome
+	cancelOutcome *act.Cancelled
 
 	asked     bool // whether to leave
 	noticed   string
@@ -196,10 +197,8 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 		}
 		return nil
 	}
-	if c.asked && do != doLeave && do != doInterrupt {
-		c.asked = false
-		c.notice("", ink{})
-	}
+	c.notice("", ink{})
+	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aipscope/follow"
+	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/turntest"
 
@@ -183,7 +184,7 @@ func TestAFrozenScreenStopsAskingWhenItHoldsEnough(t *testing.T) {
 
 func TestLeavingSaysThatTheActionGoesOn(t *testing.T) {
 	for _, keys := range [][]string{{"q", "q"}, {"ctrl+c", "ctrl+c"}, {"q", "ctrl+c"}, {"c", "ctrl+c", "ctrl+c"}, {"v", "?", "ctrl+c", "ctrl+c"}} {
-		bubble(t, "chat_ok", 100, 24, cancelling(CancelOutcome{}, nil), func(d *driver, rows []model.Row) {
+		bubble(t, "chat_ok", 100, 24, cancelling(act.Cancelled{}, nil), func(d *driver, rows []model.Row) {
 			d.play(rows[:9])
 			d.press(keys[:len(keys)-1]...)
 			d.shows("The action goes on without this console.")
@@ -221,18 +222,18 @@ func TestASettledConsoleIsLeftAtOnce(t *testing.T) {
 }
 
 // cancelling configures a cancellation that answers once when is closed.
-func cancelling(o CancelOutcome, when chan struct{}) func(*Config) {
+func cancelling(o act.Cancelled, when chan struct{}) func(*Config) {
 	return func(c *Config) {
-		c.Cancel = func(ctx context.Context, reason string) (CancelOutcome, error) {
+		c.Cancel = func(ctx context.Context, reason string) (act.Cancelled, error) {
 			if when != nil {
 				select {
 				case <-when:
 				case <-ctx.Done():
-					return CancelOutcome{}, ctx.Err()
+					return act.Cancelled{}, ctx.Err()
 				}
 			}
 			if reason == "fail" {
-				return CancelOutcome{}, errors.New("no route\x1b[2J")
+				return act.Cancelled{}, errors.New("no route\x1b[2J")
 			}
 			return o, nil
 		}
@@ -241,15 +242,15 @@ func cancelling(o CancelOutcome, when chan struct{}) func(*Config) {
 
 func TestACancellationSaysWhatBecameOfIt(t *testing.T) {
 	for _, test := range []struct {
-		outcome CancelOutcome
+		outcome act.Cancelled
 		reason  string
 		want    string
 	}{
-		{CancelOutcome{Kind: CancelDone}, "", "the daemon says cancelled, the outcome follows"},
-		{CancelOutcome{Kind: CancelFinishedFirst, Status: "completed"}, "", "it finished before the cancellation: completed"},
-		{CancelOutcome{Kind: CancelRefused, Code: "auth.not_authorized"}, "", "the cancellation was refused: auth.not_authorized"},
-		{CancelOutcome{Kind: CancelUnsure}, "", "its outcome is not known yet"},
-		{CancelOutcome{}, "fail", "could not be sent: no route‹U+001B›[2J"},
+		{act.Cancelled{End: act.EndCancelled}, "", "the daemon says cancelled, the outcome follows"},
+		{act.Cancelled{End: act.EndFinished, State: "completed"}, "", "it finished before the cancellation: completed"},
+		{act.Cancelled{End: act.EndRefused, Code: "auth.not_authorized"}, "", "the cancellation was refused: auth.not_authorized"},
+		{act.Cancelled{End: act.EndGoesOn}, "", "accepted the cancellation, the action has not ended yet"},
+		{act.Cancelled{}, "fail", "could not be sent: no route‹U+001B›[2J"},
 	} {
 		rows := turntest.Named(t, "chat_tools").Rows(t)
 		synctest.Test(t, func(t *testing.T) {
@@ -275,7 +276,7 @@ func TestACancellationSaysWhatBecameOfIt(t *testing.T) {
 
 // A daemon answers "cancelled" for finished actions too; the turn knows better.
 func TestTheTurnsOwnOutcomeWinsOverTheDaemonsFirstWord(t *testing.T) {
-	bubble(t, "chat_ok", 120, 30, cancelling(CancelOutcome{Kind: CancelDone}, nil), func(d *driver, rows []model.Row) {
+	bubble(t, "chat_ok", 120, 30, cancelling(act.Cancelled{End: act.EndCancelled}, nil), func(d *driver, rows []model.Row) {
 		d.play(rows[:9])
 		d.press("c", "enter")
 		d.finish(rows[9:])
@@ -286,7 +287,7 @@ func TestTheTurnsOwnOutcomeWinsOverTheDaemonsFirstWord(t *testing.T) {
 func TestASettledActionCannotBeCancelled(t *testing.T) {
 	asked := false
 	configure := func(c *Config) {
-		c.Cancel = func(context.Context, string) (CancelOutcome, error) { asked = true; return CancelOutcome{}, nil }
+		c.Cancel = func(context.Context, string) (act.Cancelled, error) { asked = true; return act.Cancelled{}, nil }
 	}
 	bubble(t, "chat_ok", 120, 30, configure, func(d *driver, rows []model.Row) {
 		d.play(rows[:9])
@@ -303,7 +304,7 @@ func TestASettledActionCannotBeCancelled(t *testing.T) {
 
 func TestALeftCancelDialogSendsNothing(t *testing.T) {
 	configure := func(c *Config) {
-		c.Cancel = func(context.Context, string) (CancelOutcome, error) { panic("sent") }
+		c.Cancel = func(context.Context, string) (act.Cancelled, error) { panic("sent") }
 	}
 	bubble(t, "chat_ok", 80, 24, configure, func(d *driver, rows []model.Row) {
 		d.play(rows[:9])

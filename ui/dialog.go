@@ -3,6 +3,7 @@ package ui
 import (
 	"strings"
 
+	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/safe"
 
@@ -12,28 +13,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// CancelKind is what became of a cancellation.
-type CancelKind string
-
-const (
-	CancelDone          CancelKind = "cancelled"
-	CancelFinishedFirst CancelKind = "finished_first" // the action had its outcome already, or won the race
-	CancelRefused       CancelKind = "refused"
-	CancelUnsure        CancelKind = "unsure" // it was asked for, and nothing says yet what became of it
-)
-
-// CancelOutcome is the answer to a cancellation, as read from the action's real
-// outcome and not from the daemon's first word, which is "cancelled" for
-// finished actions too.
-type CancelOutcome struct {
-	Kind   CancelKind
-	Status string // the real status, when it finished first
-	Code   string // the daemon's error code, when it refused
-}
-
 // cancelMsg brings the outcome of a cancellation.
 type cancelMsg struct {
-	outcome CancelOutcome
+	outcome act.Cancelled
 	err     error
 }
 

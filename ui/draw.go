@@ -235,14 +235,16 @@ func (c *Console) Final() string {
 	defer func() { c.width = was }()
 
 	out := []string{c.header(c.now())}
-	p := c.assistant
-	if n := p.total(); n > 0 {
-		p.resize(w-2, max(1, min(n, max(c.height, 24)-8)))
-		p.paused = false
-		p.settled = true
-		p.settle()
+	p := &c.assistant
+	if pw, ph, top, paused, settled := p.w, p.h, p.top, p.paused, p.settled; p.total() > 0 {
+		p.paused, p.settled = false, true // the end of the text, and no cursor
+		p.resize(w-2, max(c.height, 24)-8)
 		out = append(out, "")
 		out = append(out, p.view()...)
+		p.paused, p.settled = paused, settled
+		p.resize(pw, ph)
+		p.top = top
+		p.settle()
 	}
 	out = append(out, c.verdictLines(w)...)
 	for i, line := range out {

@@ -196,7 +196,8 @@ func (d *driver) screen() string {
 	return screenOf(d.t, d.c.View(), d.c.width, d.c.height)
 }
 
-func screenOf(t testing.TB, frame string, w, h int) string {
+// fits fails unless the frame is exactly h lines of at most w cells.
+func fits(t testing.TB, frame string, w, h int) {
 	t.Helper()
 	lines := strings.Split(frame, "\n")
 	if len(lines) != h {
@@ -207,6 +208,11 @@ func screenOf(t testing.TB, frame string, w, h int) string {
 			t.Fatalf("line %d is %d cells wide in a window of %d: %q", i, n, w, l)
 		}
 	}
+}
+
+func screenOf(t testing.TB, frame string, w, h int) string {
+	t.Helper()
+	fits(t, frame, w, h)
 	term := vt.NewEmulator(w, h)
 	term.Write([]byte(strings.ReplaceAll(frame, "\n", "\r\n")))
 	var b strings.Builder

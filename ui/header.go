@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -158,10 +159,10 @@ func (c *Console) lagText() string {
 	if c.done || c.lag <= 0 || c.link.State != follow.Live {
 		return ""
 	}
-	if c.lag < 100*time.Millisecond {
-		return "lag 0.1 s"
+	if c.lag >= time.Minute {
+		return "lag " + clock(c.lag)
 	}
-	return "lag " + strings.Replace(seconds(c.lag.Round(100*time.Millisecond)), "0 s", " s", 1)
+	return fmt.Sprintf("lag %.1f s", c.lag.Seconds())
 }
 
 // elapsed is the time since the turn began, or that it took.

@@ -40,7 +40,8 @@ type list struct {
 	height      int
 	sticky      bool // follows the end at all
 	paused      bool
-	pausedAt    int // n when the following stopped
+	pinned      bool // the selected one is open: it stays selected
+	pausedAt    int  // n when the following stopped
 }
 
 func (l *list) resize(height int) {
@@ -51,7 +52,7 @@ func (l *list) resize(height int) {
 // grow tells that there are n things now.
 func (l *list) grow(n int) {
 	l.n = n
-	if l.sticky && !l.paused {
+	if l.sticky && !l.paused && !l.pinned {
 		l.selected = n - 1
 	}
 	l.show()

@@ -27,7 +27,7 @@ func (d *plainDoc) all() []string {
 	if d.src == "" {
 		return nil
 	}
-	return strings.Split(ansi.Wrap(safe.Text(d.src), d.w, ""), "\n")
+	return strings.Split(ansi.Wrap(strings.ReplaceAll(safe.Text(d.src), "\t", "    "), d.w, ""), "\n")
 }
 func (d *plainDoc) Height() int             { return len(d.all()) }
 func (d *plainDoc) Lines(a, b int) []string { return d.all()[a:b] }
@@ -43,6 +43,12 @@ func newStyles(l Look) styles {
 		wordGlyphs: map[model.Word]string{"pending": "◌", "awaiting_approval": "⏸", "accepted": "✓", "unconfirmed": "◐", "partial": "◑", "failed": "✗", "cancelled": "⊘", "incomplete": "?", "contradicted": "≠"},
 		tools:      map[model.ToolStatus]ink{model.ToolRunning: i("34"), model.ToolFailed: i("31"), model.ToolCompleted: i("32")},
 		links:      map[follow.LinkState]ink{follow.Live: i("32")},
+	}
+	s.between = " " + s.lines.horizontal + " "
+	if s.plain {
+		s.between = ", "
+		s.lines = lineGlyphs{" ", " ", " ", " ", " ", " "}
+		s.glyphs.cursor, s.glyphs.mark = "", "--"
 	}
 	return s
 }

@@ -65,7 +65,7 @@ const (
 	factsWidth = 38
 )
 
-func (s *sheet) wide() bool { return s.w >= wideSheet }
+func (s *sheet) wide() bool { return s.w >= wideSheet && !s.st.plain }
 
 func (s *sheet) bodySize() (w, h int) {
 	if s.wide() {

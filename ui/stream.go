@@ -81,6 +81,10 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 	c.dirty = true
 	if !c.frozen {
 		c.apply(m.Rows)
+		c.lag = 0
+		if n := len(m.Rows); n > 0 && !m.History {
+			c.lag = max(0, c.now().Sub(m.Rows[n-1].At))
+		}
 	} else {
 		c.hold(m.Rows)
 	}
@@ -133,9 +137,6 @@ func (c *Console) apply(rows []model.Row) {
 	c.turn.Apply(rows)
 	if c.turn.Revision() == before {
 		return
-	}
-	if at := rows[len(rows)-1].At; !at.IsZero() {
-		c.lag = max(0, c.now().Sub(at))
 	}
 	c.verdict = c.turn.Verdict()
 	c.assistant.update(c.turn)

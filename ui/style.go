@@ -38,8 +38,9 @@ type styles struct {
 	plain bool
 	ascii bool
 
-	lines  lineGlyphs
-	glyphs markGlyphs
+	lines   lineGlyphs
+	between string // sets parts of a title apart
+	glyphs  markGlyphs
 
 	text, dim, accent, key  ink
 	border, borderFocus     ink
