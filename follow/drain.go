@@ -120,11 +120,19 @@ func (f *follower) result(ctx context.Context) step {
 			}
 			return f.finish(nil)
 		}
-		timer := time.NewTimer(min(wait, resultTime-waited))
-		_, err = f.wait(ctx, nil, timer.C)
-		timer.Stop()
-		if err != nil && !errors.Is(err, errState) {
+		if err := f.sleep(ctx, min(wait, resultTime-waited)); err != nil {
 			return f.failed(ctx, err, f.result)
+		}
+	}
+}
+
+// sleep waits while statuses are taken in; none of them ends it.
+func (f *follower) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		if _, err := f.wait(ctx, nil, timer.C); !errors.Is(err, errState) {
+			return err
 		}
 	}
 }
@@ -145,6 +153,13 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 	// Events may have landed between the last page and the result.
 	if err := f.readPages(ctx); err != nil {
 		return err
+	}
+	if f.lastStatus == nil { // all went so fast that the capability is not known yet
+		if s, raw, err := f.cfg.Client.Status(ctx, f.action); err == nil {
+			if err := f.status(ctx, s, raw); err != nil {
+				return err
+			}
+		}
 	}
 	out := &model.Result{Result: res}
 	if aggregate(res.Output) {

@@ -202,12 +202,16 @@ func (f *follower) follow(ctx context.Context, s *stream) step {
 			break
 		}
 	}
-	if errors.Is(end, bufio.ErrTooLong) {
-		end = &TooLargeError{Cursor: f.cursor, Size: f.cfg.MaxEvent, Limit: f.cfg.MaxEvent}
-	}
 	s.close()
 	if err := f.flush(ctx); err != nil {
 		end = err
+	}
+	var large *TooLargeError
+	if errors.Is(end, bufio.ErrTooLong) {
+		end = &TooLargeError{Size: f.cfg.MaxEvent, Limit: f.cfg.MaxEvent}
+	}
+	if errors.As(end, &large) {
+		large.Cursor = f.cursor
 	}
 	switch {
 	case errors.Is(end, errSettled):
