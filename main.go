@@ -13,7 +13,7 @@ import (
 
 // The demo plays these: streams that a real Hermes server sent.
 //
-//go:embed testdata/recordings/hermes/*.sse testdata/recordings/hermes/*.json testdata/recordings/hermes/verdicts.tsv
+//go:embed testdata/recordings/hermes/*.sse testdata/recordings/hermes/*.json testdata/recordings/hermes/*.headers.txt testdata/recordings/hermes/verdicts.tsv
 //go:embed testdata/recordings/generations/*.sse testdata/recordings/generations/verdicts.tsv
 var recordings embed.FS
 

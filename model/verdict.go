@@ -210,7 +210,7 @@ func (j judge) decideFailed(is func(Word, ConditionName, string)) {
 	uncertain := j.result.Error != nil && j.result.Error.Uncertain()
 	code := safeWord(j.code)
 	switch {
-	case strings.HasSuffix(j.code, "cancelled"):
+	case CancelCode(j.code):
 		is(Cancelled, CondResult, "the action ended with "+code)
 	case strings.HasSuffix(j.code, "stream_truncated"):
 		is(Partial, CondResult, "the stream was cut at its event limit")
@@ -226,6 +226,10 @@ func (j judge) decideFailed(is func(Word, ConditionName, string)) {
 		is(Failed, CondResult, "the action failed with "+code)
 	}
 }
+
+// CancelCode reports whether a failed result's code says that the action was
+// cancelled (wire/hermes.md A.9).
+func CancelCode(code string) bool { return strings.HasSuffix(code, "cancelled") }
 
 func anySuffix(s string, suffixes ...string) bool {
 	for _, x := range suffixes {

@@ -102,7 +102,7 @@ func ReadTagged(r io.Reader, tag string) (json.RawMessage, error) {
 	case raw == nil:
 		return nil, fmt.Errorf("read %s: %w", tag, ErrNoAnswer)
 	case !json.Valid(raw):
-		return nil, readError(tag, errSyntax)
+		return nil, readError(tag, ErrSyntax)
 	}
 	return raw, nil
 }
@@ -245,7 +245,7 @@ func (s *scanner) withoutEvents(event func(int, json.RawMessage) error) (json.Ra
 				return err
 			}
 			if !json.Valid(one) {
-				return fmt.Errorf("event %d: %w", index, errSyntax)
+				return fmt.Errorf("event %d: %w", index, ErrSyntax)
 			}
 			return own(event(index, one))
 		})
@@ -275,7 +275,7 @@ func (s *scanner) rewrite(opening byte, member func(out []byte, name string, key
 	} else if b != opening {
 		raw, err := s.value(nil)
 		if err == nil && !json.Valid(raw) {
-			err = errSyntax
+			err = ErrSyntax
 		}
 		return raw, err
 	}
@@ -309,7 +309,7 @@ func (s *scanner) rewrite(opening byte, member func(out []byte, name string, key
 		return nil, err
 	}
 	if out = append(out, closing); !json.Valid(out) {
-		return nil, errSyntax
+		return nil, ErrSyntax
 	}
 	return out, nil
 }
@@ -322,7 +322,7 @@ func (s *scanner) optional(v any) error {
 		return err
 	}
 	if !json.Valid(raw) {
-		return errSyntax
+		return ErrSyntax
 	}
 	_ = json.Unmarshal(raw, v)
 	return nil
@@ -337,7 +337,7 @@ func (s *scanner) protocolError() (*Error, error) {
 	}
 	e := DecodeError(raw)
 	if e == nil {
-		return nil, fmt.Errorf("%w: an error that is not one", errSyntax)
+		return nil, fmt.Errorf("%w: an error that is not one", ErrSyntax)
 	}
 	return e, nil
 }

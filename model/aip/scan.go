@@ -16,7 +16,8 @@ const MaxKept = 128 << 20
 // ErrTooLarge says that one JSON value is larger than MaxKept.
 var ErrTooLarge = errors.New("a JSON value is too large")
 
-var errSyntax = errors.New("not valid JSON")
+// ErrSyntax says that a body is not JSON, or not of the shape that was asked for.
+var ErrSyntax = errors.New("not valid JSON")
 
 // scanner walks JSON as it arrives and holds only the values that it is asked
 // to keep. It finds where values end and no more: what is kept is checked by
@@ -57,7 +58,7 @@ func (s *scanner) expect(want byte) error {
 		return err
 	}
 	if b != want {
-		return fmt.Errorf("%w: %q where %q belongs", errSyntax, b, want)
+		return fmt.Errorf("%w: %q where %q belongs", ErrSyntax, b, want)
 	}
 	return nil
 }
@@ -70,7 +71,7 @@ func (s *scanner) end() error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%w: something follows the value", errSyntax)
+	return fmt.Errorf("%w: something follows the value", ErrSyntax)
 }
 
 // object calls member for each member; member consumes the value. key is the
@@ -91,7 +92,7 @@ func (s *scanner) object(member func(name string, key []byte) error) error {
 		if b, err := s.peek(); err != nil {
 			return err
 		} else if b != '"' {
-			return fmt.Errorf("%w: %q where a name belongs", errSyntax, b)
+			return fmt.Errorf("%w: %q where a name belongs", ErrSyntax, b)
 		}
 		key, err := s.value(nil)
 		if err != nil {
@@ -99,7 +100,7 @@ func (s *scanner) object(member func(name string, key []byte) error) error {
 		}
 		var name string
 		if err := json.Unmarshal(key, &name); err != nil {
-			return fmt.Errorf("%w: %v", errSyntax, err)
+			return fmt.Errorf("%w: %v", ErrSyntax, err)
 		}
 		if err := s.expect(':'); err != nil {
 			return err
@@ -145,7 +146,7 @@ func (s *scanner) more(closing byte) (bool, error) {
 	case b == closing:
 		return false, nil
 	default:
-		return false, fmt.Errorf("%w: %q between values", errSyntax, b)
+		return false, fmt.Errorf("%w: %q between values", ErrSyntax, b)
 	}
 }
 
@@ -173,7 +174,7 @@ func (s *scanner) walk(take func([]byte) error) error {
 	}
 	switch first {
 	case ',', ':', '}', ']':
-		return fmt.Errorf("%w: %q where a value belongs", errSyntax, first)
+		return fmt.Errorf("%w: %q where a value belongs", ErrSyntax, first)
 	}
 	var (
 		depth            int

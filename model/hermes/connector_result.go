@@ -20,12 +20,12 @@ type Result struct {
 	ActionID string
 	Status   aip.ResultStatus
 	Output   Pieces // nil without an output
+	Message  bool   // there is a message, which repeats the output (wire/hermes.md A.8)
 	Text     string // the text part of the message, left out when blank
 	Error    *aip.Error
 }
 
-// Pieces lays the result out. The message repeats the output, as the connector
-// does it (wire/hermes.md A.8).
+// Pieces lays the result out.
 func (r Result) Pieces() Pieces { return r.pieces(false) }
 
 // Replayed lays the result out as a daemon answers it to a repeated idempotency
@@ -44,7 +44,7 @@ func (r Result) pieces(replayed bool) Pieces {
 		case r.Output != nil:
 			ok = ok && yield([]byte(`,"output":`)) && forward(r.Output, yield)
 		}
-		if ok && r.Output != nil {
+		if ok && r.Message {
 			part := []byte(`,"message":[`)
 			if strings.TrimSpace(r.Text) != "" {
 				part = append(part, `{"type":"text","text":`...)
@@ -163,7 +163,7 @@ func streamError(code, message string, details json.RawMessage) *aip.Error {
 // Result is the action's result.
 func (a *Aggregate) Result() Result {
 	status, err := a.Outcome()
-	return Result{ActionID: a.action, Status: status, Output: a.output(), Text: a.Text(), Error: err}
+	return Result{ActionID: a.action, Status: status, Output: a.output(), Message: true, Text: a.Text(), Error: err}
 }
 
 func (a *Aggregate) output() Pieces {
@@ -200,5 +200,5 @@ func ReplyResult(actionID string, body []byte) Result {
 		message, _ = member(choice, "message")
 	}
 	text, _ := stringMember(message, "content")
-	return Result{ActionID: actionID, Status: aip.ResultCompleted, Output: JSONPieces(output), Text: text}
+	return Result{ActionID: actionID, Status: aip.ResultCompleted, Output: JSONPieces(output), Message: true, Text: text}
 }

@@ -183,15 +183,35 @@ func (b *Builder) Chunk(c aip.Chunk) {
 // matched with the chunks so far.
 func (b *Builder) Result(answer []byte) {
 	b.TB.Helper()
-	var w struct {
-		R aip.Result `json:"action_result"`
+	var held []model.Held
+	for _, r := range b.Rows {
+		if r.Kind == model.RowChunk {
+			if h, ok := model.HeldOf(r.Chunk); ok {
+				held = append(held, h)
+			}
+		}
 	}
-	if err := json.Unmarshal(answer, &w); err != nil {
-		b.TB.Fatal(err)
+	var m model.Matcher
+	read := func(f func(i int, rec hermes.Record)) aip.Result {
+		res, err := aip.ReadResult(bytes.NewReader(answer), func(i int, raw json.RawMessage) error {
+			var rec hermes.Record
+			err := json.Unmarshal(raw, &rec)
+			f(i, rec)
+			return err
+		})
+		if err != nil {
+			b.TB.Fatal(err)
+		}
+		return res
 	}
-	res := w.R
-	var match *model.Match
-	b.Add(model.RowResult, &model.Result{Result: res, Aggregate: match})
+	res := read(func(_ int, rec hermes.Record) { m.Event(rec.Digest()) })
+	match := m.Against(held)
+	read(func(i int, rec hermes.Record) {
+		if r, ok := m.Recover(i, rec); ok {
+			b.Add(model.RowRecovered, &r)
+		}
+	})
+	b.Add(model.RowResult, &model.Result{Result: res, Aggregate: &match})
 }
 
 // Confirm appends the operator's word that every tool and the answer stand.

@@ -83,12 +83,13 @@ type jsonPrinter struct {
 	shown    map[string]model.ToolStatus
 }
 
-func (p *jsonPrinter) write(v any) error {
+// writeJSON writes one line in which nothing can move a cursor.
+func writeJSON(w io.Writer, v any) error {
 	line, err := safe.JSON(nil, v)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = p.out.Write(append(line, '\n'))
+	_, err = w.Write(append(line, '\n'))
 	return err
 }
 
@@ -135,7 +136,7 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 		if l.Cursor != "" {
 			line.Cursor = &l.Cursor
 		}
-		if err := p.write(line); err != nil {
+		if err := writeJSON(p.out, line); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 	// What no chunk of this batch changed: tools that only the result or the
 	// end of the turn told of.
 	for _, list := range steps.rest() {
-		if err := p.write(list); err != nil {
+		if err := writeJSON(p.out, list); err != nil {
 			return err
 		}
 	}
@@ -162,18 +163,18 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 	switch {
 	case r.Kind == model.RowConflict && r.Chunk != nil:
-		return p.write(map[string]any{"type": "conflict", "sequence": r.Chunk.Sequence})
+		return writeJSON(p.out, map[string]any{"type": "conflict", "sequence": r.Chunk.Sequence})
 	case r.Chunk != nil:
 		e, _ := p.turn.Find(r.Chunk.Sequence)
 		line := chunkLine{Type: "chunk", Sequence: r.Chunk.Sequence, Kind: r.Chunk.Kind, Frame: e.Frame, At: stamp(e.At), Text: e.Text()}
 		if p.reveal {
 			line.Data = r.Chunk.Data
 		}
-		if err := p.write(line); err != nil {
+		if err := writeJSON(p.out, line); err != nil {
 			return err
 		}
 		for _, line := range steps.at(r.Chunk.Sequence) {
-			if err := p.write(line); err != nil {
+			if err := writeJSON(p.out, line); err != nil {
 				return err
 			}
 		}
@@ -181,7 +182,7 @@ func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 		if _, metadata := r.Event.ChunkSequence(); metadata {
 			return nil
 		}
-		return p.write(eventLine{"event", r.Event.ID, r.Event.Kind, stamp(r.Event.OccurredAt.Time)})
+		return writeJSON(p.out, eventLine{"event", r.Event.ID, r.Event.Kind, stamp(r.Event.OccurredAt.Time)})
 	}
 	return nil
 }
@@ -313,7 +314,7 @@ func (p *jsonPrinter) verdict(v model.Verdict, b follow.Batch) error {
 	for _, g := range t.Gaps() {
 		line.Gaps = append(line.Gaps, [2]uint64{g.First, g.Last})
 	}
-	return p.write(line)
+	return writeJSON(p.out, line)
 }
 
 func orNull(s string) *string {

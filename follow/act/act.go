@@ -1,0 +1,248 @@
+// Package act does what an operator asks of an action, beside watching it:
+// submitting it and cancelling it. Both faces of the console use it, over a
+// client and the action's journal.
+//
+// It keeps two promises. Nothing is submitted twice: the action's ID is in the
+// journal before the first byte is sent, an ID that the journal or the daemon
+// knows is watched and never posted, and a submission whose answer was lost is
+// not sent again. And a cancel is believed only when the action's own state says
+// so, because a daemon answers "cancelled" for finished actions too.
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"aipscope/follow"
+	"aipscope/follow/client"
+	"aipscope/model"
+	"aipscope/model/aip"
+)
+
+// Daemon is what acting needs of a client.
+type Daemon interface {
+	Submit(ctx context.Context, e client.Envelope, event func(int, json.RawMessage) error) (aip.Answer, error)
+	Cancel(ctx context.Context, action, reason string) (aip.Result, error)
+	Status(ctx context.Context, action string) (aip.Status, json.RawMessage, error)
+	Page(ctx context.Context, action, cursor string, limit int, event, chunk func(json.RawMessage) error) (aip.Page, error)
+	Result(ctx context.Context, action string, event func(int, json.RawMessage) error) (aip.Result, error)
+}
+
+// Recorder puts rows that this console made into the action's journal.
+type Recorder interface {
+	Commit(ctx context.Context, after int64, rows []model.Row, cursor string) (follow.Committed, error)
+}
+
+// Actor acts on one action.
+type Actor struct {
+	Daemon Daemon
+	Log    Recorder
+	Action string
+	Now    func() time.Time
+}
+
+func (a Actor) record(ctx context.Context, kind model.RowKind, body any) (follow.Committed, error) {
+	row, err := model.NewRow(kind, a.Now(), body)
+	if err != nil {
+		return follow.Committed{}, err
+	}
+	return a.Log.Commit(ctx, 0, []model.Row{row}, "")
+}
+
+// Known reports whether the daemon shows any sign of the action. A live sync or
+// streaming action has the state unknown like one that never was, so its events
+// are asked for as well (wire/aip.md 7.2).
+func (a Actor) Known(ctx context.Context) (bool, error) {
+	s, _, err := a.Daemon.Status(ctx, a.Action)
+	if err != nil {
+		return false, err
+	}
+	if s.State != aip.StateUnknown && s.State != "" {
+		return true, nil
+	}
+	known := false
+	seen := func(json.RawMessage) error { known = true; return nil }
+	if _, err := a.Daemon.Page(ctx, a.Action, "", 1, seen, seen); err != nil {
+		return false, err
+	}
+	return known, nil
+}
+
+// ErrKnown says that the action is in the journal or at the daemon already: it
+// is to be watched, and was not posted.
+var ErrKnown = errors.New("the action is known already")
+
+// Prepare writes the request to the journal. It fails with ErrKnown when the
+// action is not new; fresh tells that its ID was made just now, so that the
+// daemon need not be asked.
+func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error {
+	held, err := a.Log.Commit(ctx, 0, nil, "")
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	if len(held.Rows) > 0 {
+		return ErrKnown
+	}
+	if !fresh {
+		known, err := a.Known(ctx)
+		if err != nil {
+			return fmt.Errorf("ask for the action: %w", err)
+		}
+		if known {
+			return ErrKnown
+		}
+	}
+	done, err := a.record(ctx, model.RowRequest, &req)
+	if err != nil {
+		return fmt.Errorf("journal the request: %w", err)
+	}
+	// Another console may have prepared the same ID meanwhile: the first row wins.
+	requests := 0
+	for _, r := range done.Rows {
+		if r.Request != nil {
+			requests++
+		}
+	}
+	if requests > 1 || len(done.Rows) > 0 && done.Rows[0].Request == nil {
+		return ErrKnown
+	}
+	return nil
+}
+
+// ErrNotSent says that no connection to the daemon came to be, so that it has
+// seen nothing of the action.
+var ErrNotSent = errors.New("nothing was sent")
+
+// Post sends a prepared request, once, and journals what its answer alone tells.
+// A nil error means that the daemon took the action, or that it cannot be known:
+// the action is to be watched. A *client.Error means that it was refused.
+func (a Actor) Post(ctx context.Context, req model.Request) error {
+	id, err := client.NewMessageID()
+	if err != nil {
+		return err
+	}
+	collected := false
+	answer, err := a.Daemon.Submit(ctx, client.Envelope{
+		MessageID: id, SentAt: a.Now(), SessionID: req.AIPSession, IdempotencyKey: req.IdempotencyKey,
+		Action: client.Action{ID: a.Action, CapabilityID: req.Capability, Input: req.Input, Mode: req.Mode, TimeoutMS: req.TimeoutMS},
+	}, func(int, json.RawMessage) error { collected = true; return nil })
+	var refused *client.Error
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &refused) && client.KindOf(err) != client.Temporary:
+		if _, jerr := a.record(ctx, model.RowError, refused.AIP()); jerr != nil {
+			return errors.Join(err, jerr)
+		}
+		return err
+	case errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, client.ErrInsecure):
+		return fmt.Errorf("%w: %w", ErrNotSent, err)
+	case err != nil && ctx.Err() == nil:
+		return nil // the daemon may have taken it: the original ID is asked, by watching
+	case err != nil:
+		return err
+	case answer.Result == nil:
+		return nil
+	}
+	res := answer.Result
+	switch {
+	case res.ActionID != a.Action:
+		_, err = a.record(ctx, model.RowReplay, &model.Result{Result: *res})
+	case collected:
+		// A stream's result is stored; the follower reads it, and matches its
+		// events with the chunks.
+	default:
+		_, err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
+	}
+	if err != nil {
+		return fmt.Errorf("journal the answer: %w", err)
+	}
+	return nil
+}
+
+// End says how a cancel went.
+type End string
+
+const (
+	EndCancelled End = "cancelled"      // the action ended cancelled
+	EndFinished  End = "finished first" // it had its outcome before the cancel took hold
+	EndRefused   End = "refused"        // the daemon did not accept the cancel
+	EndGoesOn    End = "goes on"        // the daemon accepted it, the action has not ended yet
+)
+
+// Cancelled is the outcome of a cancel.
+type Cancelled struct {
+	End   End
+	State string // the result's status or the action's state, when there is one
+	Code  string // why it was refused
+}
+
+// cancelWait is how long the truth is looked for after a daemon has accepted a
+// cancel; connectors are given less to stop.
+const cancelWait = 15 * time.Second
+
+// Cancel asks the daemon to cancel the action, and then reads what became of it.
+// Cancelling is cooperative and undoes nothing (seed 000, section 13).
+func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
+	if _, err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "asked", Reason: reason}); err != nil {
+		return Cancelled{}, fmt.Errorf("journal the cancel: %w", err)
+	}
+	res, err := a.Daemon.Cancel(ctx, a.Action, reason)
+	var refused *client.Error
+	if errors.As(err, &refused) && client.KindOf(err) != client.Temporary {
+		step := model.Cancellation{Step: "refused", Code: client.SafeCode(refused.Code)}
+		if _, jerr := a.record(ctx, model.RowCancel, &step); jerr != nil {
+			return Cancelled{}, errors.Join(err, jerr)
+		}
+		// A finished action need not be cancelled, whoever may not do so.
+		if end, ok := a.settled(ctx); ok {
+			return end, nil
+		}
+		return Cancelled{End: EndRefused, Code: step.Code}, nil
+	}
+	if err != nil {
+		return Cancelled{}, fmt.Errorf("ask for the cancel: %w", err)
+	}
+	if _, err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "answered", Status: string(res.Status)}); err != nil {
+		return Cancelled{}, fmt.Errorf("journal the answer: %w", err)
+	}
+	deadline := time.NewTimer(cancelWait)
+	defer deadline.Stop()
+	wait := 100 * time.Millisecond
+	for {
+		if end, ok := a.settled(ctx); ok {
+			return end, nil
+		}
+		select {
+		case <-ctx.Done():
+			return Cancelled{}, ctx.Err()
+		case <-deadline.C:
+			return Cancelled{End: EndGoesOn}, nil
+		case <-time.After(wait):
+			wait = min(2*wait, time.Second)
+		}
+	}
+}
+
+// settled reads the action's result and state; it reports whether they tell of
+// an outcome.
+func (a Actor) settled(ctx context.Context) (Cancelled, bool) {
+	res, err := a.Daemon.Result(ctx, a.Action, nil)
+	if err == nil && res.ActionID == a.Action && res.Status.Settles() {
+		if res.Status == aip.ResultCancelled || res.Error != nil && model.CancelCode(res.Error.Code) {
+			return Cancelled{End: EndCancelled, State: string(res.Status)}, true
+		}
+		return Cancelled{End: EndFinished, State: string(res.Status)}, true
+	}
+	s, _, err := a.Daemon.Status(ctx, a.Action)
+	switch {
+	case err != nil || !s.State.Terminal():
+		return Cancelled{}, false
+	case s.State == aip.StateCancelled:
+		return Cancelled{End: EndCancelled, State: string(s.State)}, true
+	}
+	return Cancelled{End: EndFinished, State: string(s.State)}, true
+}

@@ -1,0 +1,200 @@
+package follow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"aipscope/follow/client"
+	"aipscope/model"
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
+)
+
+const (
+	pageLimit  = 1000                   // events and chunks of a page at most (wire/aip.md 4.2)
+	pollFirst  = 250 * time.Millisecond // between two questions for the result, doubling
+	pollMost   = 2 * time.Second
+	resultTime = 5 * time.Second // a terminal state that gave no result for so long stands alone
+)
+
+// drain reads what a terminal frame left behind (wire/aip.md 4.4), then asks for
+// the result.
+func (f *follower) drain(ctx context.Context) step {
+	f.attempts++
+	f.show(Link{State: Draining, Attempt: f.attempts, Cursor: f.cursor})
+	if err := f.readPages(ctx); err != nil {
+		return f.failed(ctx, err, f.drain)
+	}
+	return f.result
+}
+
+// readPages reads plain pages behind the cursor until one is empty. A page that
+// brings nothing new and leads nowhere ends it too.
+func (f *follower) readPages(ctx context.Context) error {
+	for {
+		count, taken, cursor, duplicates := 0, 0, f.cursor, f.duplicates
+		each := func(what string, decode func([]byte, time.Time) (frame, bool)) func(json.RawMessage) error {
+			return func(raw json.RawMessage) error {
+				count++
+				if len(raw) > f.cfg.MaxEvent {
+					return &TooLargeError{Cursor: f.cursor, Size: len(raw), Limit: f.cfg.MaxEvent}
+				}
+				fr, ok := decode(raw, time.Now())
+				switch {
+				case !ok:
+					return f.note(ctx, CodeUndecodable, what, raw)
+				case fr.action != "" && fr.action != f.action:
+					return f.note(ctx, CodeAnotherAction, what, raw)
+				}
+				taken++
+				return f.take(ctx, *fr.row)
+			}
+		}
+		page, err := f.cfg.Client.Page(ctx, f.action, f.cursor, pageLimit, each("page.event", decodeEvent), each("page.chunk", decodeChunk))
+		if err == nil {
+			f.wrong, f.reloaded = 0, false
+			if count > 0 {
+				f.next = page.Cursor
+			}
+		}
+		if err := errors.Join(err, f.flush(ctx)); err != nil {
+			return err
+		}
+		if count == 0 || f.cursor == cursor && taken == f.duplicates-duplicates {
+			return nil
+		}
+	}
+}
+
+// result asks for the result until there is one, or until a terminal state has
+// stood without one for long enough. An action that is not over after all is
+// followed again.
+func (f *follower) result(ctx context.Context) step {
+	var since time.Time // when the state was first seen terminal, without a result
+	for wait := pollFirst; ; wait = min(2*wait, pollMost) {
+		matcher, res, err := f.readResult(ctx)
+		switch kind := client.KindOf(err); {
+		case err == nil && res.ActionID != "" && res.ActionID != f.action:
+			if err := f.add(ctx, model.RowReplay, &model.Result{Result: res}); err != nil {
+				return f.failed(ctx, err, f.result)
+			}
+			return f.finish(nil)
+		case err == nil && res.Status.Settles():
+			if err := f.settle(ctx, matcher, res); err != nil {
+				return f.failed(ctx, err, f.result)
+			}
+			return f.finish(nil)
+		case err == nil:
+			if err := f.waiting(ctx, res); err != nil {
+				return f.failed(ctx, err, f.result)
+			}
+		case kind == client.NoResult, kind == client.NotFound:
+		default:
+			f.attempts++
+			return f.failed(ctx, err, f.result)
+		}
+		s, raw, err := f.cfg.Client.Status(ctx, f.action)
+		if err == nil {
+			err = f.status(ctx, s, raw)
+		} else {
+			f.attempts++
+		}
+		if err != nil {
+			return f.failed(ctx, err, f.result)
+		}
+		if !f.over {
+			f.state = Retrying
+			return f.retry(ctx, "the action goes on, although the daemon said terminal", 0, f.connect)
+		}
+		now := time.Now()
+		if since.IsZero() {
+			since = now
+		}
+		waited := now.Sub(since)
+		if waited >= resultTime {
+			if err := f.add(ctx, model.RowSettled, &model.Settled{State: s.State, WaitedMS: waited.Milliseconds()}); err != nil {
+				return f.failed(ctx, err, f.result)
+			}
+			return f.finish(nil)
+		}
+		timer := time.NewTimer(min(wait, resultTime-waited))
+		_, err = f.wait(ctx, nil, timer.C)
+		timer.Stop()
+		if err != nil && !errors.Is(err, errState) {
+			return f.failed(ctx, err, f.result)
+		}
+	}
+}
+
+// readResult reads the result, its events as digests.
+func (f *follower) readResult(ctx context.Context) (*model.Matcher, aip.Result, error) {
+	m := new(model.Matcher)
+	res, err := f.cfg.Client.Result(ctx, f.action, func(_ int, raw json.RawMessage) error {
+		m.Event(recordOf(raw).Digest())
+		return nil
+	})
+	return m, res, err
+}
+
+// settle commits the result, compared with the chunks, and before it what it
+// tells of chunks that never came.
+func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result) error {
+	// Events may have landed between the last page and the result.
+	if err := f.readPages(ctx); err != nil {
+		return err
+	}
+	out := &model.Result{Result: res}
+	if aggregate(res.Output) {
+		match := m.Against(f.held)
+		out.Aggregate = &match
+		if match.Missing > 0 {
+			if err := f.recover(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	return f.add(ctx, model.RowResult, out)
+}
+
+// recover reads the result once more, for the records whose chunks are missing:
+// they were not held, as there may be more of them than fit in memory.
+func (f *follower) recover(ctx context.Context, m *model.Matcher) error {
+	_, err := f.cfg.Client.Result(ctx, f.action, func(index int, raw json.RawMessage) error {
+		back, ok := m.Recover(index, recordOf(raw))
+		if !ok {
+			return nil
+		}
+		row, err := model.NewRow(model.RowRecovered, time.Now(), &back)
+		if err != nil {
+			return err
+		}
+		f.pending = append(f.pending, row)
+		if len(f.pending) >= batchFrames {
+			return f.flush(ctx)
+		}
+		return nil
+	})
+	return err
+}
+
+// recordOf reads one event of a result. What is no record stands for itself.
+func recordOf(raw json.RawMessage) hermes.Record {
+	var r hermes.Record
+	if json.Unmarshal(raw, &r) != nil {
+		return hermes.Record{Data: slices.Clone(raw)}
+	}
+	return r
+}
+
+// aggregate reports whether an output is a connector's account of a stream
+// (wire/hermes.md A.8), and not another's with events of its own.
+func aggregate(output json.RawMessage) bool {
+	var a struct {
+		Operation *string `json:"operation"`
+		Terminal  *bool   `json:"terminal"`
+	}
+	return json.Unmarshal(output, &a) == nil && a.Operation != nil && a.Terminal != nil
+}

@@ -1,0 +1,423 @@
+package follow
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+
+	"aipscope/model"
+)
+
+const (
+	batchFrames = 256                    // frames of one commit at most
+	batchTime   = 20 * time.Millisecond  // how long a frame may wait for its commit
+	silenceTime = 15 * time.Second       // without a frame, then the status is read
+	lullTime    = time.Second            // without a frame behind a terminal state, then draining begins
+	backoffBase = 250 * time.Millisecond // of the first wait, before jitter
+	backoffCap  = 30 * time.Second
+	maxWait     = 5 * time.Minute // at most, whatever the daemon asks for
+	maxWrong    = 5               // answers in a row that are not AIP's
+)
+
+var (
+	errCut      = errors.New("the stream ended without a terminal frame")
+	errTerminal = errors.New("the daemon said terminal")
+	errState    = errors.New("the action's state is terminal")
+	errSettled  = errors.New("the journal holds the outcome")
+)
+
+// fatal ends the watch: the journal failed.
+type fatal struct{ error }
+
+func (e fatal) Unwrap() error { return e.error }
+
+func journalError(err error) error { return fatal{fmt.Errorf("journal: %w", err)} }
+
+// follower is the state of the goroutine that reads. Nothing else touches it.
+type follower struct {
+	cfg     Config
+	action  string
+	out     *outbox
+	pokes   <-chan struct{}
+	cancel  context.CancelCauseFunc
+	helpers sync.WaitGroup
+
+	seen       int64  // number of the last row known
+	cursor     string // behind which all is committed
+	keepCursor bool   // the cursor may be stored: it was issued under the source's credential
+
+	pending []model.Row // not committed
+	next    string      // the cursor behind pending, or ""
+	frames  int         // events and chunks in pending
+	since   time.Time   // of the oldest in pending
+
+	held       []model.Held        // provider frames of the journal, for the match
+	noted      map[string]struct{} // digests of what was kept and not applied
+	settled    bool
+	lastStatus []byte // what the last status row said, without its time
+	lastResult []byte // the last result that settled nothing
+
+	state      LinkState
+	attempts   int  // since the last progress
+	wrong      int  // answers in a row that were not AIP's
+	reloaded   bool // the token was read again since it last worked
+	lives      int  // connections that stood
+	duplicates int
+	lastCode   string // of the last error row, since the last progress
+
+	probing   bool // a status is being asked for
+	again     bool // once more when it is answered
+	probes    chan probe
+	silence   *time.Timer
+	lastFrame time.Time // or the last status that was asked for
+	over      bool      // the state was terminal when last asked for
+
+	err error // why the watch ends, nil when settled
+}
+
+// step is one state of the follower: it does its part and says what comes next,
+// nil for the end.
+type step func(ctx context.Context) step
+
+func newFollower(cfg Config, w *Watch) *follower {
+	return &follower{
+		cfg: cfg, action: cfg.Source.Action, out: w.out, pokes: w.pokes, cancel: w.cancel,
+		keepCursor: true, noted: map[string]struct{}{}, probes: make(chan probe, 1),
+	}
+}
+
+// run follows until the action settled (nil), or says why not.
+func (f *follower) run(ctx context.Context) error {
+	if err := f.readHistory(ctx); err != nil {
+		return f.because(ctx, err)
+	}
+	if f.settled {
+		f.show(Link{State: Settled, Cursor: f.cursor})
+		return nil
+	}
+	f.silence = time.NewTimer(silenceTime)
+	defer f.silence.Stop()
+	f.probe(ctx) // the capability is known soon
+	for next := step(f.connect); next != nil; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		next = next(ctx)
+	}
+	return f.because(ctx, f.err)
+}
+
+func (f *follower) because(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// readHistory makes known what the journal holds, and learns from it where to
+// go on.
+func (f *follower) readHistory(ctx context.Context) error {
+	for {
+		rows, err := f.cfg.Log.Rows(ctx, f.seen, logPage)
+		if err != nil {
+			return journalError(err)
+		}
+		f.observe(rows)
+		if len(rows) < logPage {
+			break
+		}
+	}
+	f.out.historyEnds()
+	var err error
+	if f.cursor, err = f.cfg.Log.Cursor(ctx); err != nil {
+		return journalError(err)
+	}
+	return nil
+}
+
+// observe takes in rows that are in the journal, ours and other consoles', and
+// passes them on.
+func (f *follower) observe(rows []model.Row) {
+	for _, r := range rows {
+		f.seen = r.Number
+		switch {
+		case r.Kind == model.RowChunk && r.Chunk != nil:
+			if h, ok := model.HeldOf(r.Chunk); ok {
+				f.held = append(f.held, h)
+			}
+		case r.Kind == model.RowResult && r.Result != nil:
+			f.settled = f.settled || r.Result.Status.Settles()
+		case r.Kind == model.RowSettled:
+			f.settled = true
+		case r.Kind == model.RowStatus && r.Status != nil:
+			f.lastStatus = gist(*r.Status)
+		case r.Kind == model.RowError && r.Error != nil:
+			if d := r.Error.Detail("digest"); d != "" {
+				f.noted[d] = struct{}{}
+			}
+		}
+	}
+	f.out.publish(rows)
+}
+
+// show makes a state of the link known.
+func (f *follower) show(l Link) {
+	f.state = l.State
+	f.out.link(l)
+	f.cfg.Logger.Info("link", "action", f.action, "state", string(l.State), "attempt", l.Attempt, "reason", l.Reason, "wait", l.Wait)
+}
+
+// connect opens the follow stream behind the cursor.
+func (f *follower) connect(ctx context.Context) step {
+	f.attempts++
+	f.show(Link{State: Connecting, Attempt: f.attempts, Cursor: f.cursor})
+	body, err := f.cfg.Client.Follow(ctx, f.action, f.cursor)
+	if err != nil {
+		return f.failed(ctx, err, f.connect)
+	}
+	f.wrong, f.reloaded = 0, false
+	f.lives++
+	f.count()
+	f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor})
+	s := f.open(ctx, body)
+	defer s.close()
+	return f.follow(ctx, s)
+}
+
+// follow reads the stream to its end, whatever that is.
+func (f *follower) follow(ctx context.Context, s *stream) step {
+	f.lastFrame = time.Now()
+	end := errCut
+	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
+		if err == nil && ev.Data != "" {
+			err = f.frame(ctx, ev.Type, []byte(ev.Data))
+		}
+		if err != nil {
+			end = err
+			break
+		}
+	}
+	if errors.Is(end, bufio.ErrTooLong) {
+		end = &TooLargeError{Cursor: f.cursor, Size: f.cfg.MaxEvent, Limit: f.cfg.MaxEvent}
+	}
+	s.close()
+	if err := f.flush(ctx); err != nil {
+		end = err
+	}
+	switch {
+	case errors.Is(end, errSettled):
+		return f.finish(nil)
+	case errors.Is(end, errTerminal), errors.Is(end, errState):
+		return f.drain
+	}
+	return f.failed(ctx, end, f.connect)
+}
+
+// frame takes in one follow frame.
+func (f *follower) frame(ctx context.Context, name string, data []byte) error {
+	now := time.Now()
+	fr := decodeFrame(name, data, now)
+	switch {
+	case fr.action != "" && fr.action != f.action:
+		return f.note(ctx, CodeAnotherAction, name, data)
+	case fr.row != nil:
+		return f.take(ctx, *fr.row)
+	case fr.cursor != "":
+		f.next = fr.cursor
+		return nil
+	case fr.terminal:
+		return errTerminal
+	case fr.err != nil:
+		return fr.err
+	}
+	return f.note(ctx, CodeUndecodable, name, data)
+}
+
+// take puts an event or a chunk up for the next commit.
+func (f *follower) take(ctx context.Context, r model.Row) error {
+	f.lastFrame = r.At
+	if len(f.pending) == 0 {
+		f.since = r.At
+	}
+	f.pending = append(f.pending, r)
+	f.frames++
+	if f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime {
+		return f.flush(ctx)
+	}
+	return nil
+}
+
+// note keeps what cannot be applied, once.
+func (f *follower) note(ctx context.Context, code, name string, data []byte) error {
+	row, digest, err := oddity(code, name, data, time.Now())
+	if err != nil {
+		return err
+	}
+	if _, known := f.noted[digest]; known {
+		return nil
+	}
+	f.noted[digest] = struct{}{}
+	f.cfg.Logger.Warn("frame kept and not applied", "action", f.action, "code", code, "size", len(data))
+	f.pending = append(f.pending, row)
+	if len(f.pending) >= 2*batchFrames {
+		return f.flush(ctx)
+	}
+	return nil
+}
+
+// flush commits what is pending, the cursor behind it in the same transaction.
+func (f *follower) flush(ctx context.Context) error {
+	if len(f.pending) == 0 && f.next == "" {
+		return nil
+	}
+	rows, frames, cursor := f.pending, f.frames, f.next
+	f.pending, f.frames, f.next = nil, 0, ""
+	stored := cursor
+	if !f.keepCursor {
+		stored = ""
+	}
+	duplicates, err := f.commit(ctx, rows, stored)
+	if err != nil {
+		return err
+	}
+	if cursor != "" {
+		f.cursor = cursor
+	}
+	if duplicates > 0 {
+		f.duplicates += duplicates
+		f.count()
+	}
+	if frames > duplicates { // something new: the link works
+		f.attempts, f.lastCode = 0, ""
+	}
+	if f.settled {
+		return errSettled
+	}
+	return nil
+}
+
+func (f *follower) commit(ctx context.Context, rows []model.Row, cursor string) (duplicates int, err error) {
+	got, err := f.cfg.Log.Commit(ctx, f.seen, rows, cursor)
+	if err != nil {
+		return 0, journalError(err)
+	}
+	f.observe(got.Rows)
+	return got.Duplicates, nil
+}
+
+func (f *follower) count() { f.out.count(f.duplicates, max(0, f.lives-1)) }
+
+// add commits one row that is no frame, behind everything pending.
+func (f *follower) add(ctx context.Context, kind model.RowKind, body any) error {
+	row, err := model.NewRow(kind, time.Now(), body)
+	if err != nil {
+		return err
+	}
+	return f.addRow(ctx, row)
+}
+
+func (f *follower) addRow(ctx context.Context, row model.Row) error {
+	if err := f.flush(ctx); err != nil {
+		return err
+	}
+	_, err := f.commit(ctx, []model.Row{row}, "")
+	return err
+}
+
+// wait waits for a piece of the stream or for the timeout, and meanwhile does
+// what else is due: statuses, pokes. Its error ends what the follower is at.
+func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan time.Time) (piece, error) {
+	for {
+		var lull <-chan time.Time
+		var timer *time.Timer
+		if f.over && in != nil {
+			timer = time.NewTimer(lullTime - time.Since(f.lastFrame))
+			lull = timer.C
+		}
+		var p piece
+		var done bool
+		var err error
+		select {
+		case p = <-in:
+			done = true
+		case <-timeout:
+			done = true
+		case <-lull:
+			err = errState
+		case r := <-f.probes:
+			if err = f.probed(ctx, r); errors.Is(err, errState) && in != nil {
+				err = nil // unless the stream has nothing to say, it may end by itself
+			}
+		case <-f.silence.C:
+			rest := silenceTime - time.Since(f.lastFrame)
+			if rest <= 0 {
+				f.probe(ctx)
+				rest = silenceTime
+			}
+			f.silence.Reset(rest)
+		case <-f.pokes:
+			f.probe(ctx)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if done || err != nil {
+			return p, err
+		}
+	}
+}
+
+// retry waits and tries again; while it follows, a terminal state ends the wait.
+func (f *follower) retry(ctx context.Context, reason string, atLeast time.Duration, again step) step {
+	wait := max(f.backoff(), min(atLeast, maxWait))
+	link := Link{State: Retrying, Attempt: f.attempts, Cursor: f.cursor, Reason: reason, Wait: wait}
+	draining := f.state == Draining
+	if draining {
+		link.State = Draining
+	}
+	f.show(link)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		_, err := f.wait(ctx, nil, timer.C)
+		switch {
+		case err == nil:
+			return again
+		case errors.Is(err, errState) && draining:
+		case errors.Is(err, errState):
+			return f.drain
+		default:
+			return f.failed(ctx, err, again)
+		}
+	}
+}
+
+// backoff is the next wait: full jitter under a bound that doubles until the cap,
+// and starts over only after progress.
+func (f *follower) backoff() time.Duration {
+	bound := backoffCap
+	if n := max(0, f.attempts-1); n < 16 {
+		bound = min(bound, backoffBase<<n)
+	}
+	return time.Duration(f.cfg.Rand() * float64(bound))
+}
+
+func (f *follower) finish(err error) step {
+	f.err = err
+	if err == nil {
+		f.show(Link{State: Settled, Cursor: f.cursor})
+	}
+	return nil
+}
+
+func (f *follower) refuse(reason string, err error) step {
+	f.show(Link{State: Refused, Attempt: f.attempts, Cursor: f.cursor, Reason: reason})
+	return f.finish(&Refusal{Reason: reason, Err: err})
+}

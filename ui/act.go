@@ -1,0 +1,417 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"aipscope/follow/act"
+	"aipscope/model"
+	"aipscope/model/aip"
+	"aipscope/model/safe"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// act does what a key asks for.
+func (c *Console) act(do intent) tea.Cmd {
+	if m, ok := do.motion(); ok {
+		c.move(m)
+		return nil
+	}
+	switch do {
+	case doNextPane:
+		c.focusOn((c.focus + 1) % panes)
+	case doPrevPane:
+		c.focusOn((c.focus + panes - 1) % panes)
+	case doPane1, doPane2, doPane3:
+		c.focusOn(paneID(do - doPane1))
+	case doZoom:
+		c.zoomed = !c.zoomed
+		c.layout()
+	case doFold:
+		c.assistant.fold()
+	case doFreeze:
+		if c.frozen {
+			return tea.Batch(c.thaw(), c.refreshTool())
+		}
+		c.frozen, c.frozenAt = true, c.now()
+	case doOpen:
+		return c.open()
+	case doEarlier, doLater:
+		return c.step(do)
+	case doReveal:
+		c.sheet.revealed = !c.sheet.revealed
+		return c.load()
+	case doRaw:
+		c.sheet.raw = !c.sheet.raw
+		return c.load()
+	case doVerdict:
+		c.verdictTop = 0
+		c.push(inVerdict)
+	case doHelp:
+		c.helping = true
+	case doBack:
+		return c.back()
+	case doCancel:
+		return c.askCancel()
+	case doConfirm:
+		c.confirming = newConfirmDialog(&c.styles, c.turn)
+	case doToggle:
+		c.confirming.toggle()
+	case doAccept:
+		if c.cancelling != nil {
+			return c.sendCancel()
+		}
+		return c.sendConfirm()
+	case doLeave, doInterrupt:
+		return c.leave(do)
+	}
+	return nil
+}
+
+func (c *Console) move(m motion) {
+	switch c.place() {
+	case inConfirm:
+		c.confirming.list.move(m)
+	case inVerdict, inHelp:
+		lines := len(c.overlayLines())
+		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
+	case inChunk, inTool:
+		c.sheet.move(m)
+	default:
+		switch c.focus {
+		case paneAssistant:
+			c.assistant.move(m)
+		case paneTools:
+			c.tools.move(m)
+		case paneChunks:
+			c.chunks.move(m)
+		}
+	}
+}
+
+func (c *Console) focusOn(p paneID) {
+	c.focus = p
+	c.layout()
+}
+
+// push opens a view over the one in sight; a view that is open already comes
+// back to the top.
+func (c *Console) push(v place) {
+	c.views = slices.DeleteFunc(c.views, func(o place) bool { return o == v })
+	c.views = append(c.views, v)
+}
+
+// back leaves a dialog, the help or the view in sight. What was revealed is
+// masked again with the sheet that showed it.
+func (c *Console) back() tea.Cmd {
+	switch {
+	case c.cancelling != nil:
+		c.cancelling = nil
+	case c.confirming != nil:
+		c.confirming = nil
+	case c.helping:
+		c.helping = false
+	case len(c.views) > 0:
+		c.views = c.views[:len(c.views)-1]
+		if n := len(c.views); n > 0 && c.views[n-1] != inVerdict {
+			c.closeSheet()
+			c.layout()
+			return c.load()
+		}
+		if len(c.views) == 0 {
+			c.closeSheet()
+			c.chunks.pin(false)
+		}
+	}
+	return nil
+}
+
+// closeSheet forgets the sheet: nothing revealed stays in memory or comes back.
+func (c *Console) closeSheet() {
+	c.sheet = sheet{st: &c.styles, id: c.sheet.id + 1}
+}
+
+// leaving reports whether leaving was asked for and not yet confirmed.
+func (c *Console) leaving() bool { return c.asked }
+
+// leave ends the console at once when nothing is lost by it, or when asked
+// twice; a first time it says that the action goes on.
+func (c *Console) leave(do intent) tea.Cmd {
+	if c.over() || c.asked {
+		c.left = true
+		c.stop()
+		return tea.Quit
+	}
+	c.asked = true
+	key := "q"
+	if do == doInterrupt {
+		key = "ctrl+c"
+	}
+	c.notice("The action goes on without this console. "+key+" again leaves.", c.styles.alarm)
+	return nil
+}
+
+// The panes' own abilities, for the key table.
+
+func (c *Console) mayOpen() bool {
+	switch c.focus {
+	case paneTools:
+		return c.tools.selected() != nil
+	case paneChunks:
+		return c.cfg.Row != nil && c.chunks.selected() != nil
+	}
+	return false
+}
+
+func (c *Console) mayOpenTool() bool {
+	e := c.chunks.selected()
+	return e != nil && e.Tool != ""
+}
+
+func (c *Console) mayOpenChunk() bool {
+	t := c.tools.selected()
+	return c.cfg.Row != nil && t != nil && (t.HasStart || t.HasEnd)
+}
+
+func (c *Console) hasFolds() bool  { return c.assistant.folds() }
+func (c *Console) mayZoom() bool   { return c.twoColumns() }
+func (c *Console) mayFreeze() bool { return !c.frozen && !c.done }
+func (c *Console) isFrozen() bool  { return c.frozen }
+func (c *Console) masked() bool    { return !c.sheet.revealed }
+func (c *Console) revealed() bool  { return c.sheet.revealed }
+func (c *Console) pretty() bool    { return !c.sheet.raw }
+func (c *Console) rawShown() bool  { return c.sheet.raw }
+func (c *Console) mayCancel() bool { return c.cfg.Cancel != nil && !c.cancelPending() }
+
+func (c *Console) mayAskCancel() bool { return !c.turn.Settled() }
+
+func (c *Console) mayConfirm() bool {
+	return c.cfg.Confirm != nil && c.turn.Settled() && c.verdict.Word == model.Unconfirmed
+}
+
+func (c *Console) confirmMarked() bool { return c.confirming.any() }
+
+// open opens what is selected: a tool or a chunk.
+func (c *Console) open() tea.Cmd {
+	switch c.place() {
+	case inChunk:
+		e := c.chunks.selected()
+		if !c.tools.choose(e.Tool) {
+			return nil
+		}
+		return c.openView(inTool)
+	case inTool:
+		t := c.tools.selected()
+		seq := t.Started
+		if !t.HasStart {
+			seq = t.Ended
+		}
+		if !c.chunks.chooseSequence(seq) {
+			return nil
+		}
+		return c.openView(inChunk)
+	}
+	if c.focus == paneTools {
+		return c.openView(inTool)
+	}
+	return c.openView(inChunk)
+}
+
+// openView opens a sheet anew, masked.
+func (c *Console) openView(v place) tea.Cmd {
+	c.closeSheet()
+	c.push(v)
+	// What is open stays open, whatever comes in behind it.
+	c.chunks.pin(true)
+	c.layout()
+	return c.load()
+}
+
+// step goes to the neighbour of the chunk that is open.
+func (c *Console) step(do intent) tea.Cmd {
+	m := moveUp
+	if do == doLater {
+		m = moveDown
+	}
+	before := c.chunks.list.selected
+	c.chunks.move(m)
+	if c.chunks.list.selected == before {
+		return nil
+	}
+	if c.sheet.body != nil {
+		c.sheet.body.top = 0
+	}
+	return c.load()
+}
+
+// load returns the command that builds the sheet in sight.
+func (c *Console) load() tea.Cmd {
+	s := &c.sheet
+	s.id++
+	s.loading = true
+	ctx := c.ctx
+	bw, _ := s.bodySize()
+	switch c.underHelp() {
+	case inChunk:
+		e := c.chunks.selected()
+		if e == nil {
+			return nil
+		}
+		s.title, s.goes = c.chunkTitle(e), ""
+		if e.Tool != "" {
+			s.goes = "made the tool row " + safe.Line(e.Tool) + ", enter goes there"
+		}
+		q := chunkRequest{
+			id: s.id, entry: *e, revealed: s.revealed, raw: s.raw, w: bw, row: c.cfg.Row, mask: c.mask,
+		}
+		if i := c.chunks.list.selected; i > 0 {
+			q.before = c.chunks.entries[i-1].At
+		}
+		return func() tea.Msg { return q.load(ctx) }
+	case inTool:
+		t := c.tools.selected()
+		if t == nil {
+			return nil
+		}
+		c.toolShown = t.Row
+		s.title, s.goes = "Tool "+toolName(t), ""
+		if c.mayOpenChunk() {
+			s.goes = "enter goes to its first chunk"
+		}
+		q := toolRequest{id: s.id, tool: *t, revealed: s.revealed, w: bw, mask: c.mask}
+		return q.load
+	}
+	return nil
+}
+
+// refreshTool builds the open tool's sheet again when the tool has changed.
+func (c *Console) refreshTool() tea.Cmd {
+	if c.underHelp() != inTool {
+		return nil
+	}
+	if t := c.tools.selected(); t == nil || t.Row == c.toolShown {
+		return nil
+	}
+	return c.load()
+}
+
+// mask is the configured mask; without one nothing private is shown at all.
+func (c *Console) mask(raw json.RawMessage) json.RawMessage {
+	if c.cfg.Mask == nil {
+		return json.RawMessage(`"‹` + size(len(raw)) + `›"`)
+	}
+	return c.cfg.Mask(raw)
+}
+
+func (c *Console) chunkTitle(e *model.Entry) string {
+	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.list.selected+1) + " of " + number(len(c.chunks.entries))
+	if e.Kind != "" {
+		s += c.styles.between + safe.Line(string(e.Kind))
+	}
+	s += c.styles.between + frameName(e)
+	if e.Recovered {
+		s += c.styles.between + "its chunk never came"
+	}
+	if e.Conflict {
+		s += c.styles.between + "other content came too"
+	}
+	return s
+}
+
+// askCancel opens the dialog, or says that there is nothing to cancel.
+func (c *Console) askCancel() tea.Cmd {
+	if c.turn.Settled() {
+		c.notice("Nothing to cancel: the action has its outcome, "+wordText(c.verdict.Word)+".", c.styles.text)
+		return nil
+	}
+	c.cancelling = newCancelDialog(&c.styles)
+	return nil
+}
+
+func (c *Console) sendCancel() tea.Cmd {
+	reason := c.cancelling.reason()
+	c.cancelling = nil
+	c.cancelSent, c.cancelSentAt, c.cancelOutcome = true, c.now(), nil
+	c.notice("", ink{})
+	ctx, cancel := c.ctx, c.cfg.Cancel
+	return tea.Batch(c.tick(), func() tea.Msg {
+		out, err := cancel(ctx, reason)
+		return cancelMsg{out, err}
+	})
+}
+
+// cancelled takes the outcome in. Only the turn settles: where it says
+// otherwise, the turn is right.
+func (c *Console) cancelled(m cancelMsg) {
+	c.dirty = true
+	if m.err != nil {
+		c.cancelSent = false
+		if !errors.Is(m.err, context.Canceled) {
+			c.notice("The cancellation could not be sent: "+safe.Line(m.err.Error()), c.styles.bad)
+		}
+		return
+	}
+	c.cancelOutcome = &m.outcome
+}
+
+// cancelText says how the cancellation stands, or "".
+func (c *Console) cancelText(now time.Time) (string, ink) {
+	st := &c.styles
+	switch {
+	case !c.cancelSent:
+		return "", ink{}
+	case c.cancelOutcome == nil:
+		s := "cancelling"
+		if d := now.Sub(c.cancelSentAt); d >= 3*time.Second {
+			s += ", no answer for " + number(int(d/time.Second)) + " s"
+		}
+		return s + "…", st.word(model.AwaitingApproval)
+	}
+	o := *c.cancelOutcome
+	switch o.End {
+	case act.EndRefused:
+		if o.Code == "" {
+			return "the cancellation was refused", st.bad
+		}
+		return "the cancellation was refused: " + safe.Line(o.Code), st.bad
+	case act.EndFinished:
+		return "it finished before the cancellation: " + safe.Line(o.State), st.text
+	case act.EndGoesOn:
+		if c.turn.Settled() {
+			return "", ink{}
+		}
+		return "the daemon accepted the cancellation, the action has not ended yet", st.doubt
+	}
+	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
+		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text
+	}
+	if !c.turn.Settled() {
+		return "the daemon says cancelled, the outcome follows", st.word(model.Cancelled)
+	}
+	return "cancelled", st.word(model.Cancelled)
+}
+
+func (c *Console) sendConfirm() tea.Cmd {
+	said := c.confirming.said()
+	said.Through = c.turn.Applied()
+	c.confirming = nil
+	ctx, confirm := c.ctx, c.cfg.Confirm
+	return func() tea.Msg {
+		rows, err := confirm(ctx, said)
+		return confirmMsg{rows, err}
+	}
+}
+
+func (c *Console) confirmed(m confirmMsg) {
+	c.dirty = true
+	if m.err != nil {
+		c.notice("The confirmation was not kept: "+safe.Line(m.err.Error()), c.styles.bad)
+		return
+	}
+	c.apply(m.rows)
+	c.notice("Confirmed, and kept in the journal.", c.styles.good)
+}

@@ -1,0 +1,328 @@
+package ui
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"aipscope/model"
+	"aipscope/model/safe"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Text wider than this is hard to read; a wider pane keeps the rest empty.
+const textMeasure = 100
+
+// document is a growing text that is rendered in lines.
+type document interface {
+	Append(delta string)
+	Finish()
+	SetWidth(width int)
+	Height() int
+	Lines(from, to int) []string
+}
+
+// stretch is one segment as it is shown: a mark line, a document, or both, and
+// an empty line behind it.
+type stretch struct {
+	seg    *model.Segment
+	used   int // bytes of the segment's text that the document holds
+	marked bool
+	doc    document // nil while folded, and for marks
+	done   bool     // the document is finished
+	height int      // lines of the document, as laid out
+}
+
+// assistantPane shows the turn in the order of its chunks: the assistant's
+// words, and quiet marks where something else happened.
+type assistantPane struct {
+	st       *styles
+	document func(faint bool) document
+
+	turn      *model.Turn
+	settled   bool
+	unfolded  bool
+	stretches []*stretch
+	ends      []int // the line behind each stretch
+	names     map[string]*model.Tool
+	restarts  int // of the turn, when the names were taken
+
+	w, h     int
+	top      int
+	paused   bool
+	pausedAt int // lines when the following stopped
+}
+
+func (p *assistantPane) resize(w, h int) {
+	if w == p.w && h == p.h {
+		return
+	}
+	rewrap := w != p.w
+	p.w, p.h = w, max(h, 1)
+	if rewrap {
+		for _, s := range p.stretches {
+			if s.doc != nil {
+				s.doc.SetWidth(p.measure())
+			}
+		}
+	}
+	p.layout()
+}
+
+// measure is the width of the text: two cells of air on the left, one for the
+// cursor on the right.
+func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
+
+// update takes in what the turn has gained.
+func (p *assistantPane) update(turn *model.Turn) {
+	p.turn, p.settled = turn, turn.Settled()
+	if tools := turn.Tools(); p.restarts != turn.Restarts() || p.names == nil {
+		p.names, p.restarts = make(map[string]*model.Tool, len(tools)), turn.Restarts()
+	}
+	for _, t := range turn.Tools()[len(p.names):] {
+		p.names[t.Key] = t
+	}
+	segs := turn.Segments()
+	for i, seg := range segs {
+		if i < len(p.stretches) && p.stretches[i].holds(seg) {
+			p.stretches[i].seg = seg
+		} else {
+			p.stretches = append(p.stretches[:min(i, len(p.stretches))], &stretch{seg: seg})
+		}
+		p.feed(p.stretches[i])
+	}
+	p.stretches = p.stretches[:len(segs)]
+	p.layout()
+}
+
+// holds reports whether the stretch still shows seg, grown at most. A turn that
+// was built anew has other segments, often with the same text.
+func (s *stretch) holds(seg *model.Segment) bool {
+	if s.seg == seg {
+		return len(seg.Text()) == s.used || !s.done && len(seg.Text()) > s.used
+	}
+	return s.seg.Kind == seg.Kind && !s.done && len(seg.Text()) >= s.used && seg.Text()[:s.used] == s.seg.Text()[:s.used]
+}
+
+// feed gives the segment's new text to its document.
+func (p *assistantPane) feed(s *stretch) {
+	folds := s.seg.Kind == model.SegmentThinking || s.seg.Kind == model.SegmentCommentary
+	s.marked = s.seg.Kind != model.SegmentText
+	wanted := !folds || p.unfolded
+	if s.seg.Kind == model.SegmentTools || s.seg.Kind == model.SegmentWaiting {
+		wanted = false
+	}
+	body := s.seg.Text()
+	if !wanted {
+		s.doc, s.height, s.used, s.done = nil, 0, len(body), false
+		return
+	}
+	if s.doc == nil {
+		s.doc, s.used, s.done = p.document(folds), 0, false
+		s.doc.SetWidth(p.measure())
+	}
+	if s.used < len(body) {
+		s.doc.Append(body[s.used:])
+		s.used = len(body)
+	}
+	if p.settled && !s.done {
+		s.doc.Finish()
+		s.done = true
+	}
+}
+
+// lines is how many lines the stretch takes, the empty one included.
+func (s *stretch) lines() int {
+	n := s.height
+	if s.marked {
+		n++
+	}
+	if n > 0 {
+		n++
+	}
+	return n
+}
+
+// layout measures the stretches and keeps the reader's place: the end while
+// following, otherwise the same line of the same stretch.
+func (p *assistantPane) layout() {
+	at := sort.SearchInts(p.ends, p.top+1)
+	within := p.top
+	if at > 0 && at <= len(p.ends) {
+		within -= p.ends[at-1]
+	}
+	p.ends = p.ends[:0]
+	end := 0
+	for _, s := range p.stretches {
+		if s.doc != nil {
+			s.height = s.doc.Height()
+		}
+		end += s.lines()
+		p.ends = append(p.ends, end)
+	}
+	if p.paused {
+		p.top = within
+		if at > 0 && len(p.ends) > 0 {
+			p.top += p.ends[min(at, len(p.ends))-1]
+		}
+	}
+	p.settle()
+}
+
+// settle keeps the window inside the text.
+func (p *assistantPane) settle() {
+	last := max(0, p.total()-p.h)
+	if !p.paused {
+		p.top = last
+	}
+	p.top = max(0, min(p.top, last))
+}
+
+// total is the number of lines, without the empty one at the end.
+func (p *assistantPane) total() int {
+	if len(p.ends) == 0 {
+		return 0
+	}
+	return max(0, p.ends[len(p.ends)-1]-1)
+}
+
+func (p *assistantPane) move(m motion) {
+	last := max(0, p.total()-p.h)
+	top := m.apply(p.top, last, p.h)
+	if top < last && !p.paused {
+		p.pausedAt = p.total()
+	}
+	p.top, p.paused = top, top < last
+}
+
+func (p *assistantPane) fold() {
+	p.unfolded = !p.unfolded
+	for _, s := range p.stretches {
+		p.feed(s)
+	}
+	p.layout()
+}
+
+// folds reports whether there is something to fold.
+func (p *assistantPane) folds() bool {
+	return slices.ContainsFunc(p.stretches, func(s *stretch) bool {
+		return s.seg.Kind == model.SegmentThinking || s.seg.Kind == model.SegmentCommentary
+	})
+}
+
+// footer says that the following is paused, and what it misses.
+func (p *assistantPane) footer() string {
+	if !p.paused {
+		return ""
+	}
+	return p.st.paused(p.total() - p.pausedAt)
+}
+
+func (p *assistantPane) view() []string {
+	if p.total() == 0 {
+		say := "no words yet"
+		if p.settled {
+			say = "no assistant text"
+		}
+		return []string{"", "  " + p.st.dim.in(say)}
+	}
+	out := make([]string, 0, p.h)
+	first := sort.SearchInts(p.ends, p.top+1)
+	for i := first; i < len(p.stretches) && len(out) < p.h; i++ {
+		start := 0
+		if i > 0 {
+			start = p.ends[i-1]
+		}
+		out = p.appendLines(out, p.stretches[i], max(0, p.top-start))
+	}
+	out = out[:min(len(out), p.h)]
+	if !p.settled && p.top+p.h >= p.total() {
+		out = p.cursor(out)
+	}
+	return out
+}
+
+// appendLines adds the lines of a stretch from the given one on, as many as
+// there is room for.
+func (p *assistantPane) appendLines(out []string, s *stretch, from int) []string {
+	if s.lines() == 0 {
+		return out
+	}
+	if s.marked {
+		if from == 0 {
+			out = append(out, "  "+p.mark(s))
+		}
+		from = max(0, from-1)
+	}
+	if s.doc != nil && from < s.height {
+		to := min(s.height, from+p.h-len(out))
+		for _, line := range s.doc.Lines(from, max(from, to)) {
+			out = append(out, "  "+line)
+		}
+	}
+	if from <= s.height {
+		out = append(out, "")
+	}
+	return out
+}
+
+// cursor marks the place where the next words will appear.
+func (p *assistantPane) cursor(out []string) []string {
+	for len(out) > 0 && out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
+	mark := p.st.dim.in(p.st.glyphs.cursor)
+	last := p.stretches[len(p.stretches)-1]
+	if last.seg.Kind == model.SegmentText && len(out) > 0 && ansi.StringWidth(out[len(out)-1]) < p.w {
+		out[len(out)-1] += mark
+		return out
+	}
+	return append(out, "", "  "+mark)[:min(len(out)+2, p.h)]
+}
+
+// mark is the quiet line that stands where something else than text happened.
+func (p *assistantPane) mark(s *stretch) string {
+	st, w := p.st, p.measure()
+	lead := st.glyphs.mark + " "
+	chars := counted(len(s.seg.Text()), "character", "characters")
+	hint := ", t shows it"
+	if p.unfolded {
+		hint = ""
+	}
+	switch s.seg.Kind {
+	case model.SegmentTools:
+		var b strings.Builder
+		for i, key := range s.seg.Tools {
+			if i > 0 {
+				b.WriteString(" " + st.glyphs.dot + " ")
+			}
+			t := p.names[key]
+			if t == nil {
+				b.WriteString(safe.Line(key))
+				continue
+			}
+			if t.Status != model.ToolCompleted {
+				b.WriteString(st.toolGlyph(t.Status) + " ")
+			}
+			b.WriteString(toolName(t))
+		}
+		return st.dim.in(cut(lead+b.String(), w))
+	case model.SegmentWaiting:
+		what := "an approval"
+		if s.seg.Waiting == "clarify" {
+			what = "an answer to its question"
+		}
+		if wait := p.turn.Waiting(); wait != nil && wait.Since == s.seg.First {
+			return st.word(model.AwaitingApproval).in(cut(st.wordGlyph(model.AwaitingApproval)+" waiting for "+what+", since chunk "+sequence(s.seg.First), w))
+		}
+		return st.dim.in(cut(lead+"waited for "+what, w))
+	case model.SegmentThinking:
+		return st.dim.in(cut(lead+"thinking, "+chars+hint, w))
+	case model.SegmentCommentary:
+		return st.dim.in(cut(lead+"said beside the answer, "+chars+hint, w))
+	case model.SegmentClosing:
+		return st.dim.in(cut(lead+"closing text, unlike what was streamed", w))
+	}
+	return st.dim.in(lead)
+}

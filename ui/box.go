@@ -1,0 +1,120 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// framed is what a pane says on its border.
+type framed struct {
+	title   string // top left
+	note    string // top right: counts and states
+	alarm   bool   // the note must not be overlooked
+	footer  string // bottom right
+	focused bool
+}
+
+// box draws lines into a frame of w by h cells: w-2 by h-2 remain inside. On a
+// plain screen the frame is a heading line, so that nothing is drawn that a
+// screen reader would spell out.
+func (s *styles) box(f framed, lines []string, w, h int) []string {
+	if w < 2 || h < 2 {
+		return block(nil, w, h)
+	}
+	out := make([]string, 0, h)
+	edge := s.border
+	if f.focused {
+		edge = s.borderFocus
+	}
+	if s.plain {
+		head := f.title
+		if f.note != "" {
+			head += ": " + f.note
+		}
+		out = append(out, fill(head, w))
+		for _, line := range block(lines, w-2, h-2) {
+			out = append(out, " "+line+" ")
+		}
+		return append(out, fill(f.footer, w))
+	}
+	g := s.lines
+	out = append(out, edge.in(g.topLeft)+s.rule(edge, f.title, f.note, f.focused, f.alarm, w-2)+edge.in(g.topRight))
+	side := edge.in(g.vertical)
+	for _, line := range block(lines, w-2, h-2) {
+		out = append(out, side+line+side)
+	}
+	return append(out, edge.in(g.bottomLeft)+s.rule(edge, "", f.footer, false, f.alarm, w-2)+edge.in(g.bottomRight))
+}
+
+// rule draws a horizontal line of w cells with a title near its left end and a
+// note near its right end.
+func (s *styles) rule(edge ink, title, note string, focused, alarm bool, w int) string {
+	h := s.lines.horizontal
+	if title != "" {
+		title = " " + cut(title, w-4) + " "
+	}
+	if note != "" {
+		if note = cut(note, w-2-ansi.StringWidth(title)-4); note != "" {
+			note = " " + note + " "
+		}
+	}
+	// A note ends one cell before the corner, so that the line is seen to go on.
+	end := 0
+	if note != "" {
+		end = 1
+	}
+	gap := w - ansi.StringWidth(title) - ansi.StringWidth(note) - end
+	if gap < 0 {
+		return edge.in(strings.Repeat(h, max(w, 0)))
+	}
+	t, n := s.title, s.dim
+	if focused {
+		t = s.titleFocus
+	}
+	if alarm {
+		n = s.alarm
+	}
+	return t.in(title) + edge.in(strings.Repeat(h, gap)) + n.in(note) + edge.in(strings.Repeat(h, end))
+}
+
+// block makes of lines exactly h lines of exactly w cells.
+func block(lines []string, w, h int) []string {
+	out := make([]string, max(h, 0))
+	for i := range out {
+		if i < len(lines) {
+			out[i] = fill(lines[i], w)
+		} else {
+			out[i] = strings.Repeat(" ", max(w, 0))
+		}
+	}
+	return out
+}
+
+// beside joins two blocks of the same height.
+func beside(left, right []string) []string {
+	out := make([]string, len(left))
+	for i := range left {
+		out[i] = left[i]
+		if i < len(right) {
+			out[i] += right[i]
+		}
+	}
+	return out
+}
+
+// over lays top upon the middle of base, which is w cells wide.
+func over(base, top []string, w int) []string {
+	if len(top) == 0 || len(top) > len(base) {
+		return base
+	}
+	tw := ansi.StringWidth(top[0])
+	x, y := max(0, (w-tw)/2), (len(base)-len(top))/2
+	for i, line := range top {
+		under := base[y+i]
+		left := fill(ansi.Truncate(under, x, ""), x)
+		right := ansi.TruncateLeft(under, x+tw, "")
+		base[y+i] = left + reset + line + reset + right
+	}
+	return base
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+
+	"aipscope/follow/act"
+	"aipscope/model/safe"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) cancelCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "cancel ACTION --reason TEXT",
+		Short: "Ask for cancellation, then read what became of the action",
+		Long: `Ask the daemon to cancel an action, then read its real outcome. Cancelling stops
+what can be stopped and undoes nothing.
+
+Exit code 13 when the action ended cancelled, 12 when it could not be stopped, 17
+when the daemon refused.`,
+		Example: `  aipscope cancel act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10 --reason 'no longer needed'`,
+		Args:    oneArg("action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkActionID(args[0]); err != nil {
+				return err
+			}
+			if reason == "" {
+				return usage(fmt.Errorf("why? give --reason TEXT; it is kept with the action"))
+			}
+			d, err := a.openDesk(cmd.Context())
+			if err != nil {
+				return err
+			}
+			log, err := d.actionLog(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			end, err := d.actor(log, args[0]).Cancel(cmd.Context(), reason)
+			if err != nil {
+				return fmt.Errorf("cancel %s: %w", args[0], err)
+			}
+			return a.printCancel(args[0], end)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in a few `words`")
+	return cmd
+}
+
+// cancelWords says how a cancel went, for a person.
+func cancelWords(end act.Cancelled) string {
+	switch end.End {
+	case act.EndCancelled:
+		return "cancelled; what it did before is not undone, verify external effects"
+	case act.EndFinished:
+		return "it had ended before the cancel took hold: " + end.State
+	case act.EndRefused:
+		if end.Code == "auth.identity_resolution_failed" {
+			return "the daemon refused the cancel (" + end.Code + "): its owner must set the daemon's trusted identities"
+		}
+		return "the daemon refused the cancel (" + end.Code + ")"
+	}
+	return "the daemon accepted the cancel, but the action has not ended yet; watch it"
+}
+
+func (a *app) printCancel(action string, end act.Cancelled) error {
+	switch end.End {
+	case act.EndCancelled:
+		a.code = 13
+	case act.EndRefused:
+		a.code = exitRefused
+	default:
+		a.code = 12
+	}
+	if a.set.Output == "json" {
+		return writeJSON(a.out, map[string]any{"type": "cancel", "action_id": action, "outcome": end.End, "state": orNull(end.State), "code": orNull(end.Code)})
+	}
+	_, err := fmt.Fprintf(a.out, "%s: %s\n", safe.Line(action), safe.Line(cancelWords(end)))
+	return err
+}

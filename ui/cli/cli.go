@@ -1,0 +1,195 @@
+// Package cli is the command line: it reads flags, environment and config file,
+// joins client, journal and follower to one of the console's faces, and turns
+// what comes of it into words and an exit code.
+//
+// On a terminal a watch opens the console; elsewhere it prints the assistant's
+// text, or one JSON object a line. The exit code of a watch is its verdict.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// app is one run of the program.
+type app struct {
+	recordings fs.FS
+	in         io.Reader
+	out, err   io.Writer
+	getenv     func(string) string
+	now        func() time.Time
+
+	configFile string
+	flags      settings
+	set        settings // flags over environment over config file
+	log        *slog.Logger
+	closers    []func() error
+	code       int
+}
+
+// Main runs one command line and returns the exit code. recordings holds the
+// streams of the demo, below hermes/ and generations/.
+func Main(recordings fs.FS, args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	a := &app{recordings: recordings, in: in, out: out, err: errOut, getenv: os.Getenv, now: time.Now}
+	return a.run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, a.closers[i]())
+	}
+	if err == nil {
+		return a.code
+	}
+	fmt.Fprintf(a.err, "aipscope: %s\n", explain(err))
+	return exitOfError(ctx, err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "aipscope",
+		Short: "Watch AIP actions that run Hermes turns, to a true verdict",
+		Long: `aipscope follows one AIP action: the assistant's text, each tool, each raw frame,
+and one verdict. What it shows is in its journal first, so that a watch resumes
+after any disconnect or crash.`,
+		Example: `  aipscope demo
+  aipscope watch act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10 --url https://aip.example.org --token-file token
+  aipscope submit cap:hermes_agent:prod:chat_stream --input @request.json`,
+		Version:           version,
+		Args:              noArgs,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
+		RunE:              a.runActions,
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	f := root.PersistentFlags()
+	f.StringVar(&a.configFile, "config", "", "config `file` (default: aipscope/config.toml in the XDG config directory)")
+	f.StringVar(&a.flags.URL, "url", "", "the daemon's `URL` (AIP_URL)")
+	f.StringVar(&a.flags.TokenFile, "token-file", "", "`file` that holds the bearer token, mode 0600 (AIP_TOKEN_FILE)")
+	f.StringVar(&a.flags.Journal, "journal", "", "journal `directory` (AIPSCOPE_JOURNAL; default: aipscope in the XDG state directory)")
+	f.BoolVar(&a.flags.Ephemeral, "ephemeral", false, "keep the journal in memory only")
+	f.StringVar(&a.flags.Theme, "theme", "", "colour `theme`")
+	f.StringVar(&a.flags.LogFile, "log-file", "", "write what happens, without content, to `file`")
+	f.StringVar(&a.flags.CAFile, "ca-file", "", "trust the certificate authorities in `file` (PEM)")
+	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback")
+	f.BoolVar(&a.flags.PlainScreen, "plain-screen", false, "a screen without boxes, colours and the alternate screen")
+	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
+	root.AddCommand(
+		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
+		a.openCommand(), a.exportCommand(), a.serveCommand(),
+	)
+	return root
+}
+
+// prepare settles the settings and opens the log.
+func (a *app) prepare() error {
+	set, err := loadSettings(a.configFile, a.getenv)
+	if err != nil {
+		return err
+	}
+	over := func(dst *string, flag string) {
+		if flag != "" {
+			*dst = flag
+		}
+	}
+	over(&set.URL, a.flags.URL)
+	over(&set.TokenFile, a.flags.TokenFile)
+	over(&set.Journal, a.flags.Journal)
+	over(&set.Theme, a.flags.Theme)
+	over(&set.LogFile, a.flags.LogFile)
+	over(&set.CAFile, a.flags.CAFile)
+	over(&set.Output, a.flags.Output)
+	set.InsecureHTTP = set.InsecureHTTP || a.flags.InsecureHTTP
+	set.PlainScreen = set.PlainScreen || a.flags.PlainScreen
+	set.Ephemeral = set.Ephemeral || a.flags.Ephemeral
+	switch set.Output {
+	case "":
+		set.Output = "text"
+		if isTerminal(a.out) && isTerminal(a.in) {
+			set.Output = "tui"
+		}
+	case "tui", "text", "json":
+	default:
+		return usage(fmt.Errorf("--output %q: it is tui, text or json", set.Output))
+	}
+	a.set = set
+	return a.openLog()
+}
+
+// openLog opens the log file. It gets IDs, states, counts and codes, and never
+// content or credentials.
+func (a *app) openLog() error {
+	a.log = slog.New(slog.DiscardHandler)
+	if a.set.LogFile == "" {
+		return nil
+	}
+	f, err := os.OpenFile(a.set.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log file: %w", err)
+	}
+	a.closers = append(a.closers, f.Close)
+	a.log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return nil
+}
+
+func isTerminal(v any) bool {
+	f, ok := v.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// usageError is a command line that cannot be run.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(err error) error { return usageError{err} }
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.Parent() == nil {
+		err := fmt.Errorf("there is no command %q", args[0])
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			err = fmt.Errorf("%w; did you mean %q?", err, near[0])
+		}
+		return usage(err)
+	}
+	return usage(fmt.Errorf("%s takes no argument, it got %q", cmd.CommandPath(), args[0]))
+}
+
+// oneArg asks for one argument, by its name.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 1:
+			return nil
+		case 0:
+			return usage(fmt.Errorf("%s: name the %s", cmd.CommandPath(), name))
+		}
+		return usage(fmt.Errorf("%s takes one %s, it got %d arguments", cmd.CommandPath(), name, len(args)))
+	}
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"aipscope/follow/act"
+	"aipscope/model"
+	"aipscope/model/mask"
+	"aipscope/ui"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// showConsole is the face on a terminal.
+func (f *face) showConsole(ctx context.Context) (next string, err error) {
+	out, ok := f.out.(*os.File)
+	if !ok || !isTerminal(f.out) || !isTerminal(f.in) {
+		return "", usage(errors.New("--output tui needs a terminal; use text or json"))
+	}
+	masker := mask.New(f.action)
+	cfg := ui.Config{
+		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
+		Confirm: f.confirm, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look(out), Clock: f.now,
+	}
+	if f.live {
+		cfg.Cancel = f.cancel
+	}
+	console := ui.New(ctx, cfg)
+	defer console.Close()
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out))}
+	if !f.set.PlainScreen {
+		options = append(options, tea.WithAltScreen())
+	}
+	program := tea.NewProgram(console, options...)
+	if f.options.timeout > 0 {
+		defer time.AfterFunc(f.options.timeout, program.Quit).Stop()
+	}
+	_, err = program.Run()
+	if err != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("run the console: %w", err)
+	}
+	turn := console.Turn()
+	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
+		return next, nil
+	}
+	if last := console.Final(); last != "" {
+		fmt.Fprintln(f.out, last)
+	}
+	v, err := f.judge(ctx, turn)
+	if err != nil {
+		return "", err
+	}
+	f.code = exitOf(v.Word)
+	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
+		f.code = exitInterrupted
+	}
+	return "", console.Err()
+}
+
+// place says where the action runs, for the header.
+func (f *face) place() string {
+	if f.client == nil {
+		return "offline"
+	}
+	return f.client.URL()
+}
+
+func (f *face) readRow(ctx context.Context, number int64) (model.Row, error) {
+	if f.row != nil {
+		return f.row(ctx, number)
+	}
+	return f.log.Row(ctx, number)
+}
+
+// cancel carries the console's cancel out.
+func (f *face) cancel(ctx context.Context, reason string) (ui.CancelOutcome, error) {
+	end, err := f.actor(f.log, f.action).Cancel(ctx, reason)
+	if err != nil {
+		return ui.CancelOutcome{}, errors.New(explain(err))
+	}
+	kinds := map[act.End]ui.CancelKind{
+		act.EndCancelled: ui.CancelDone, act.EndFinished: ui.CancelTooLate, act.EndRefused: ui.CancelRefused, act.EndGoesOn: ui.CancelAccepted,
+	}
+	return ui.CancelOutcome{Kind: kinds[end.End], Status: end.State, Code: end.Code}, nil
+}

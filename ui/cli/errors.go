@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"aipscope/follow/act"
+	"aipscope/follow/client"
+	"aipscope/follow/replay"
+	"aipscope/model/safe"
+	"aipscope/store"
+)
+
+// explain puts an error into the user's words: what happened, to which thing,
+// what to do. This is the one place that does.
+func explain(err error) string {
+	text := err.Error()
+	var refused *client.Error
+	var dial *net.OpError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &refused):
+		text += "; " + advise(refused)
+	case errors.As(err, &dns):
+		text = fmt.Sprintf("the daemon's host %q cannot be found; check --url", dns.Name)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		text = fmt.Sprintf("no daemon answers at %v (%v); check --url, or start one: aipscope serve", dial.Addr, dial.Err)
+		if errors.Is(err, act.ErrNotSent) {
+			text += "; nothing was sent"
+		}
+	case errors.Is(err, store.ErrPermission):
+		text += "; choose another place with --journal, or run with --ephemeral"
+	case errors.Is(err, store.ErrNotDirectory), errors.Is(err, store.ErrNotJournal), errors.Is(err, store.ErrUnsafe):
+		text += "; choose another place with --journal"
+	case errors.Is(err, store.ErrNewer):
+		text += "; use that version, or another place with --journal"
+	case errors.Is(err, store.ErrDamaged):
+		text += "; keep the file for examination and use another place with --journal"
+	case errors.Is(err, store.ErrLocked):
+		text += "; end the process that does, or use another place with --journal"
+	case errors.Is(err, store.ErrFull):
+		text += "; free some space, what was shown is kept"
+	case errors.Is(err, store.ErrNoAction):
+		text += "; aipscope actions lists those that it knows"
+	case errors.Is(err, replay.ErrUnknown):
+		text += "; aipscope demo --list names them all"
+	case errors.Is(err, context.Canceled):
+		text = "interrupted"
+	}
+	return oneLine(text)
+}
+
+// advise says what to do about a daemon's refusal.
+func advise(e *client.Error) string {
+	switch e.Kind() {
+	case client.WrongCredential:
+		return "the daemon does not know this token; check --token-file"
+	case client.NotAllowed:
+		if e.Code == "auth.identity_resolution_failed" {
+			return "the daemon's owner must set its trusted identities first"
+		}
+		return "the token is known, but may not do this; ask the daemon's owner for the scope"
+	case client.BadRequest:
+		if e.Code == "replay.message_id" {
+			return "this machine's clock and the daemon's differ too much, or a message was sent twice"
+		}
+		return "the same request will be refused again"
+	case client.Unexpected:
+		return "this may not be a daemon's address; check --url"
+	}
+	return "try again later"
+}
+
+// oneLine keeps an error one line, whatever outside text stands in it.
+func oneLine(s string) string {
+	return safe.Line(strings.Join(strings.Fields(s), " "))
+}
+
+// exitOfError is the exit code of a command that failed.
+func exitOfError(ctx context.Context, err error) int {
+	var u usageError
+	switch {
+	case errors.As(err, &u):
+		return exitUsage
+	case ctx.Err() != nil:
+		return exitInterrupted
+	}
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		switch refused.Kind() {
+		case client.WrongCredential, client.NotAllowed:
+			return exitRefused
+		case client.BadRequest:
+			return exitUsage
+		}
+	}
+	return exitFailed
+}

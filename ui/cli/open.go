@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aipscope/follow"
+	"aipscope/follow/replay"
+	"aipscope/model"
+	"aipscope/model/hermes"
+	"aipscope/model/mask"
+	"aipscope/store"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) openCommand() *cobra.Command {
+	var opt watchOptions
+	cmd := &cobra.Command{
+		Use:   "open FILE or ACTION",
+		Short: "Open a journaled action, an export or a raw .sse capture, offline",
+		Example: `  aipscope open act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10
+  aipscope open incident.jsonl
+  aipscope open capture.sse --output json`,
+		Args: maxOneArg("file or action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if len(args) > 0 && !isAction(args[0]) {
+				f, err := a.openFile(args[0])
+				if err != nil {
+					return err
+				}
+				f.options = opt
+				_, err = f.show(ctx)
+				return err
+			}
+			action, err := a.actionArg(args)
+			if err != nil {
+				return err
+			}
+			log, err := a.held(ctx, action)
+			if err != nil {
+				return err
+			}
+			f := &face{desk: &desk{app: a}, action: action, log: log, batches: fromLog(log), options: opt}
+			_, err = f.show(ctx)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&opt.reveal, "reveal", false, "json: print raw data, labels, arguments and results, too")
+	return cmd
+}
+
+// isAction tells an action ID from a file's name: a file of that name wins.
+func isAction(arg string) bool {
+	if !strings.HasPrefix(arg, "act_") {
+		return false
+	}
+	_, err := os.Stat(arg)
+	return err != nil
+}
+
+// held is the journal of an action that some daemon ran.
+func (a *app) held(ctx context.Context, action string) (*store.Log, error) {
+	j, err := a.openJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := j.Find(ctx, action)
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	var fitting []follow.Source
+	for _, s := range sources {
+		if a.set.URL == "" || s.URL == strings.TrimRight(a.set.URL, "/") {
+			fitting = append(fitting, s)
+		}
+	}
+	switch {
+	case len(sources) == 0:
+		return nil, fmt.Errorf("%s: %w", action, store.ErrNoAction)
+	case len(fitting) == 0:
+		return nil, fmt.Errorf("%s at %s: %w; it knows it at %s", action, a.set.URL, store.ErrNoAction, sources[0].URL)
+	case len(fitting) > 1:
+		return nil, usage(fmt.Errorf("%s is known at %s and at %s; choose with --url", action, fitting[0].URL, fitting[1].URL))
+	}
+	return j.Log(ctx, fitting[0])
+}
+
+// fromLog serves what a journal holds of an action, and is done.
+func fromLog(log *store.Log) func(context.Context) (follow.Batch, error) {
+	const page = 4096
+	after := int64(0)
+	return func(ctx context.Context) (follow.Batch, error) {
+		rows, err := log.Rows(ctx, after, page)
+		if err != nil {
+			return follow.Batch{}, fmt.Errorf("read journal: %w", err)
+		}
+		if len(rows) > 0 {
+			after = rows[len(rows)-1].Number
+		}
+		return follow.Batch{Rows: rows, History: true, Done: len(rows) < page}, nil
+	}
+}
+
+// openFile opens an export, or a provider's stream as it was captured.
+func (a *app) openFile(path string) (*face, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(fmt.Errorf("open: %w", err))
+	}
+	defer f.Close()
+	action, rows, err := readExport(f)
+	if errors.Is(err, store.ErrNotExport) {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		action = filepath.Base(path)
+		rows, err = a.readCapture(f)
+		if err == nil && len(rows) == 0 {
+			err = errors.New("it is neither an export nor a provider's event stream")
+		}
+	}
+	if err != nil {
+		return nil, usage(fmt.Errorf("open %s: %w", path, err))
+	}
+	done := false
+	return &face{
+		desk: &desk{app: a}, action: action,
+		batches: func(context.Context) (follow.Batch, error) {
+			b := follow.Batch{History: true, Done: true}
+			if !done {
+				b.Rows, done = rows, true
+			}
+			return b, nil
+		},
+		row: func(_ context.Context, number int64) (model.Row, error) {
+			if number < 1 || number > int64(len(rows)) {
+				return model.Row{}, store.ErrNoRow
+			}
+			return rows[number-1], nil
+		},
+	}, nil
+}
+
+// readExport reads an export's rows, numbered as they stand.
+func readExport(r io.Reader) (action string, rows []model.Row, err error) {
+	head, all, err := store.Import(r)
+	if err != nil {
+		return "", nil, err
+	}
+	for row, err := range all {
+		if err != nil {
+			return "", nil, err
+		}
+		row.Number = int64(len(rows) + 1)
+		rows = append(rows, row)
+	}
+	return head.Action, rows, nil
+}
+
+// readCapture makes chunks of a provider's stream. There is no result in it, so
+// nothing settles it.
+func (a *app) readCapture(r io.Reader) ([]model.Row, error) {
+	var rows []model.Row
+	for rec, err := range replay.Records(r, hermes.Limits{}) {
+		if err != nil {
+			return nil, err
+		}
+		chunk := hermes.ChunkOf("", uint64(len(rows)), rec)
+		row, err := model.NewRow(model.RowChunk, a.now(), &chunk)
+		if err != nil {
+			return nil, err
+		}
+		row.Number = int64(len(rows) + 1)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var reveal bool
+	var file string
+	cmd := &cobra.Command{
+		Use:   "export ACTION",
+		Short: "Write the journal of an action as JSON lines, masked",
+		Long: `Write the journal of an action as JSON lines. Content is masked, the assistant's
+text too, unless --reveal is given; a masked export opens to the same verdict,
+tools and counts.`,
+		Example: `  aipscope export act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10 --file incident.jsonl`,
+		Args:    maxOneArg("action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			action, err := a.actionArg(args)
+			if err != nil {
+				return err
+			}
+			log, err := a.held(cmd.Context(), action)
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error { return a.export(cmd.Context(), w, log, action, reveal) }
+			if file == "" {
+				return write(a.out)
+			}
+			return store.WritePrivate(file, write)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&reveal, "reveal", false, "leave content as it is")
+	f.StringVar(&file, "file", "", "write to `file` (mode 0600) instead of standard output")
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, w io.Writer, log *store.Log, action string, reveal bool) error {
+	held, err := log.Action(ctx)
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	head := store.Header{Action: action, URL: held.URL, Made: a.now().UTC(), Masked: !reveal}
+	if reveal {
+		return store.Export(w, head, log.All(ctx), nil)
+	}
+	m := mask.New(action)
+	for row, err := range log.All(ctx) {
+		if err != nil {
+			return fmt.Errorf("read journal: %w", err)
+		}
+		m.Learn(row)
+	}
+	return store.Export(w, head, log.All(ctx), m.Row)
+}

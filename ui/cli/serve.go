@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"aipscope/follow/aipd"
+	"aipscope/follow/client"
+	"aipscope/follow/replay"
+	"aipscope/model/hermes"
+	"aipscope/store"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var listen, dir string
+	var speed float64
+	var unlimited bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the embedded daemon, which plays recorded turns",
+		Long: `Run the embedded daemon. Each submitted action plays a recorded Hermes turn: the one
+that its input names under "recording", else the usual one of its operation.
+The bearer token that it asks for comes from --token-file.`,
+		Example: `  aipscope serve --listen 127.0.0.1:18080
+  aipscope --url http://127.0.0.1:18080 submit cap:hermes_agent:demo:chat_stream --input '{"prompt":"hi","recording":"chat_tools"}'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if speed < 0 {
+				return usage(errors.New("--speed is 0 (no waiting) or more"))
+			}
+			files := a.recordings
+			if dir != "" {
+				info, err := os.Stat(dir)
+				if err != nil {
+					return usage(fmt.Errorf("recordings: %w", err))
+				}
+				if !info.IsDir() {
+					return usage(fmt.Errorf("recordings: %s is not a directory", dir))
+				}
+				files = os.DirFS(dir)
+			}
+			lib, err := replay.Open(files)
+			if err != nil {
+				return fmt.Errorf("recordings: %w", err)
+			}
+			if len(lib.Scenarios()) == 0 {
+				return usage(fmt.Errorf("recordings: %s holds no .sse file", dir))
+			}
+			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited}
+			if a.set.TokenFile != "" {
+				token, err := client.ReadTokenFile(a.set.TokenFile)
+				if err != nil {
+					return usage(err)
+				}
+				opt.Token = string(token)
+			}
+			return a.serve(cmd.Context(), listen, opt)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:18080", "`address` to listen at; off loopback a token is required")
+	f.StringVar(&dir, "recordings", "", "play the .sse files of `directory` instead of the embedded ones")
+	f.Float64Var(&speed, "speed", 1, "how many times the natural pace; 0 does not wait")
+	f.BoolVar(&unlimited, "unlimited", false, "lift the connector's limits of size and events")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, listen string, opt aipd.Options) error {
+	ln, err := net.Listen("tcp", listen)
+	if err != nil {
+		return usage(fmt.Errorf("listen at %s: %w", listen, err))
+	}
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && opt.Token == "" {
+		ln.Close()
+		return usage(fmt.Errorf("%s is not loopback: others could submit and read; give --token-file", listen))
+	}
+	d := startDaemon(ln, opt)
+	fmt.Fprintf(a.err, "aipscope: serving at http://%s, %d recordings; ctrl+c stops it\n", ln.Addr(), len(opt.Recordings.Scenarios()))
+	select {
+	case <-ctx.Done():
+		d.stop()
+		return nil
+	case err := <-d.failed:
+		d.stop()
+		return fmt.Errorf("serve: %w", err)
+	}
+}
+
+// daemon is an embedded daemon that listens.
+type daemon struct {
+	url    string
+	failed chan error
+	stop   func()
+}
+
+func startDaemon(ln net.Listener, opt aipd.Options) daemon {
+	handler := aipd.New(opt)
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	d := daemon{url: "http://" + ln.Addr().String(), failed: make(chan error, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			d.failed <- err
+		}
+	}()
+	d.stop = func() {
+		handler.Close()
+		srv.Close()
+		<-done
+	}
+	return d
+}
+
+// demoScenario is what demo plays when nothing is named.
+const demoScenario = "chat_tools"
+
+func (a *app) demoCommand() *cobra.Command {
+	var list bool
+	var speed float64
+	var opt watchOptions
+	cmd := &cobra.Command{
+		Use:   "demo [SCENARIO]",
+		Short: "Watch a recorded turn: no daemon, no set-up",
+		Long: `Start the embedded daemon on loopback, submit a recorded Hermes turn to it and watch
+it. The journal is temporary.`,
+		Example: `  aipscope demo
+  aipscope demo session_stream_failing_after_text
+  aipscope demo --list`,
+		Args: maxOneArg("scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lib, err := replay.Open(a.recordings)
+			if err != nil {
+				return fmt.Errorf("recordings: %w", err)
+			}
+			if list {
+				return a.listScenarios(lib)
+			}
+			if speed < 0 {
+				return usage(errors.New("--speed is 0 (no waiting) or more"))
+			}
+			name := demoScenario
+			if len(args) > 0 {
+				name = args[0]
+			}
+			scenario, ok := lib.Scenario(name)
+			if !ok {
+				return usage(fmt.Errorf("%w: %q", replay.ErrUnknown, name))
+			}
+			return a.demo(cmd.Context(), aipd.Options{Recordings: lib, Speed: speed}, scenario, opt)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&list, "list", false, "list the scenarios")
+	f.Float64Var(&speed, "speed", 1, "how many times the natural pace; 0 does not wait")
+	opt.flags(cmd)
+	return cmd
+}
+
+func (a *app) listScenarios(lib *replay.Library) error {
+	verdicts := map[string]string{}
+	for _, name := range []string{"hermes", "generations"} {
+		table, err := fs.ReadFile(a.recordings, name+"/verdicts.tsv")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(table)) {
+			if c := strings.Split(strings.TrimSpace(line), "\t"); len(c) > 5 {
+				verdicts[strings.TrimSuffix(c[0], ".sse")] = c[5]
+			}
+		}
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\tOPERATION\tVERDICT")
+	for _, s := range lib.Scenarios() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Operation, verdicts[s.Name])
+	}
+	return w.Flush()
+}
+
+// demo runs a daemon of its own, with a journal and a token that nobody needs
+// afterwards.
+func (a *app) demo(ctx context.Context, opt aipd.Options, scenario replay.Scenario, watch watchOptions) error {
+	opt.Token = rand.Text()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen on loopback: %w", err)
+	}
+	d := startDaemon(ln, opt)
+	defer d.stop()
+	dir, err := os.MkdirTemp("", "aipscope-demo-")
+	if err != nil {
+		return fmt.Errorf("make a temporary journal: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	j, err := store.Open(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", dir, err)
+	}
+	defer j.Close()
+	c, err := client.New(client.Config{URL: d.url, Token: func() ([]byte, error) { return []byte(opt.Token), nil }, UserAgent: "aipscope/" + version})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	action, err := client.NewActionID()
+	if err != nil {
+		return err
+	}
+	input, err := demoInput(scenario)
+	if err != nil {
+		return err
+	}
+	at := &desk{app: a, client: c, journal: j, tag: j.Tag([]byte(opt.Token))}
+	s := submission{mode: "streaming", watch: watch}
+	req, err := a.checked(scenario.Operation.Capability("demo"), input, &s)
+	if err != nil {
+		return err
+	}
+	return at.submit(ctx, action, true, req, s)
+}
+
+// demoInput is a request that plays a recording.
+func demoInput(s replay.Scenario) ([]byte, error) {
+	field := map[hermes.Operation]string{
+		hermes.OpChatStream:        `"prompt":"Play a recorded turn.","session_id":"demo"`,
+		hermes.OpResponsesStream:   `"input":"Play a recorded turn."`,
+		hermes.OpSessionChatStream: `"session_id":"demo","message":"Play a recorded turn."`,
+		hermes.OpRunEvents:         `"run_id":"demo"`,
+	}[s.Operation]
+	if field == "" {
+		return nil, fmt.Errorf("recording %s: nothing plays %s", s.Name, s.Operation)
+	}
+	return fmt.Appendf(nil, `{%s,"recording":%q,"max_events":100000}`, field, s.Name), nil
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"aipscope/follow/act"
+	"aipscope/follow/client"
+	"aipscope/model"
+	"aipscope/model/hermes"
+	"aipscope/model/safe"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+// submission is what submit was asked to send.
+type submission struct {
+	input  string
+	action string
+	key    string
+	sess   string
+	mode   string
+	limit  time.Duration
+	detach bool
+	watch  watchOptions
+}
+
+func (a *app) submitCommand() *cobra.Command {
+	var s submission
+	cmd := &cobra.Command{
+		Use:   "submit CAPABILITY --input JSON, @FILE or -",
+		Short: "Check a request, submit it once and watch it",
+		Long: `Check a request, write its action ID to the journal, submit it and watch it to its
+verdict. An action ID that the journal or the daemon knows is watched, never
+submitted again. CAPABILITY may come from AIP_CAPABILITY_ID, the action ID from
+AIP_ACTION_ID.`,
+		Example: `  aipscope submit cap:hermes_agent:prod:chat_stream --input '{"prompt":"Summarize the incident notes.","session_id":"incident-214"}'
+  aipscope submit cap:hermes_agent:prod:responses_stream --input @request.json --detach`,
+		Args: maxOneArg("capability"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.input, "input", "", "the request as `JSON`, @FILE or - for standard input")
+	f.StringVar(&s.action, "action-id", "", "submit under this `ID` instead of a new one")
+	f.StringVar(&s.key, "idempotency-key", "", "`key` of this exact request; one is made where the capability requires it")
+	f.StringVar(&s.sess, "aip-session", "", "AIP session `ID` (not the Hermes session)")
+	f.StringVar(&s.mode, "mode", "", "`mode`: sync, async or streaming (default: streaming for streams, else sync)")
+	f.DurationVar(&s.limit, "action-timeout", 0, "ask the daemon to stop the action after this `time`")
+	f.BoolVar(&s.detach, "detach", false, "leave once the daemon has the action (mode async where the capability has it)")
+	s.watch.flags(cmd)
+	return cmd
+}
+
+func (a *app) runSubmit(ctx context.Context, args []string, s submission) error {
+	capability := a.getenv("AIP_CAPABILITY_ID")
+	if len(args) > 0 {
+		capability = args[0]
+	}
+	if capability == "" {
+		return usage(errors.New("which capability? name it, or set AIP_CAPABILITY_ID"))
+	}
+	req, err := a.request(capability, &s)
+	if err != nil {
+		return err
+	}
+	action, fresh := s.action, false
+	if action == "" {
+		action = a.getenv("AIP_ACTION_ID")
+	}
+	if action == "" {
+		if action, err = client.NewActionID(); err != nil {
+			return err
+		}
+		fresh = true
+	}
+	if err := checkActionID(action); err != nil {
+		return err
+	}
+	d, err := a.openDesk(ctx)
+	if err != nil {
+		return err
+	}
+	return d.submit(ctx, action, fresh, req, s)
+}
+
+// request reads and checks what is to be sent.
+func (a *app) request(capability string, s *submission) (model.Request, error) {
+	raw, err := a.readInput(s.input)
+	if err != nil {
+		return model.Request{}, err
+	}
+	return a.checked(capability, raw, s)
+}
+
+// checked checks what is to be sent, and settles mode and key.
+func (a *app) checked(capability string, raw json.RawMessage, s *submission) (model.Request, error) {
+	_, op, _ := hermes.ParseCapability(capability)
+	spec, _ := op.Spec()
+	if s.mode == "" {
+		s.mode = "sync"
+		if spec.Streams() {
+			s.mode = "streaming"
+		}
+		if s.detach && (spec.Async || !spec.Streams()) {
+			s.mode = "async"
+		}
+	}
+	if s.key == "" && spec.NeedsKey {
+		s.key = "aipscope-" + uuid.NewString()
+		fmt.Fprintf(a.err, "aipscope: idempotency key %s\n", s.key)
+	}
+	errs, warns := hermes.Check(op, raw, hermes.CheckOptions{Capability: capability, IdempotencyKey: s.key, Mode: s.mode})
+	for _, w := range warns {
+		fmt.Fprintf(a.err, "aipscope: warning: %s\n", oneLine(w.String()))
+	}
+	if len(errs) > 0 {
+		lines := make([]string, len(errs))
+		for i, e := range errs {
+			lines[i] = e.String()
+		}
+		return model.Request{}, usage(fmt.Errorf("the request fails its check: %s", strings.Join(lines, "; ")))
+	}
+	return model.Request{
+		Capability: capability, Mode: s.mode, IdempotencyKey: s.key, AIPSession: s.sess, Input: raw, TimeoutMS: s.limit.Milliseconds(),
+	}, nil
+}
+
+// maxInput is a little more than a provider takes (seed 001).
+const maxInput = 16 << 20
+
+func (a *app) readInput(input string) (json.RawMessage, error) {
+	var raw []byte
+	var err error
+	from := "--input"
+	switch {
+	case input == "":
+		return nil, usage(errors.New("what should be sent? give --input JSON, @FILE or -"))
+	case input == "-":
+		from = "standard input"
+		raw, err = io.ReadAll(io.LimitReader(a.in, maxInput))
+	case input[0] == '@':
+		from = input[1:]
+		raw, err = os.ReadFile(from)
+	default:
+		raw = []byte(input)
+	}
+	if err != nil {
+		return nil, usage(fmt.Errorf("read %s: %w", from, err))
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, usage(fmt.Errorf("%s is no JSON: %w", from, err))
+	}
+	return compact.Bytes(), nil
+}
+
+// submit journals, sends and watches a checked request.
+func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.Request, s submission) error {
+	log, err := d.actionLog(ctx, action)
+	if err != nil {
+		return err
+	}
+	actor := d.actor(log, action)
+	switch err := actor.Prepare(ctx, req, fresh); {
+	case errors.Is(err, act.ErrKnown):
+		fmt.Fprintf(d.err, "aipscope: %s is known already: it is watched, nothing is sent\n", safe.Line(action))
+		if s.detach {
+			return nil
+		}
+		return d.watch(ctx, action, s.watch)
+	case err != nil:
+		return fmt.Errorf("submit %s: %w", action, err)
+	}
+	d.app.log.Info("submit", "action", action, "capability", req.Capability, "key", req.IdempotencyKey, "mode", req.Mode)
+	posted := make(chan error, 1)
+	sending, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		posted <- actor.Post(sending, req)
+	}()
+	if s.detach {
+		return d.detach(ctx, actor, posted)
+	}
+	fmt.Fprintf(d.err, "aipscope: submitted %s\n", action)
+	watching, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	answered := make(chan error, 1)
+	go func() {
+		err := <-posted
+		if err != nil {
+			refuse(err)
+		}
+		answered <- err
+	}()
+	s.watch.posted = answered
+	s.watch.capability = req.Capability
+	err = d.watch(watching, action, s.watch)
+	if cause := context.Cause(watching); cause != nil && ctx.Err() == nil && !errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("submit %s: %w", action, cause)
+	}
+	return err
+}
+
+// detach stays until the daemon knows the action, and prints its ID.
+func (d *desk) detach(ctx context.Context, actor act.Actor, posted <-chan error) error {
+	wait := time.NewTicker(250 * time.Millisecond)
+	defer wait.Stop()
+	for {
+		select {
+		case err := <-posted:
+			if err != nil {
+				return fmt.Errorf("submit %s: %w", actor.Action, err)
+			}
+			_, err = fmt.Fprintln(d.out, actor.Action)
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-wait.C:
+		}
+		if known, err := actor.Known(ctx); err == nil && known {
+			_, err := fmt.Fprintln(d.out, actor.Action)
+			return err
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"aipscope/follow"
+	"aipscope/model"
+	"aipscope/model/safe"
+	"aipscope/store"
+
+	"github.com/spf13/cobra"
+)
+
+// watchOptions are what watch, submit and demo share.
+type watchOptions struct {
+	effects, answer bool
+	timeout         time.Duration
+	newOnly         bool
+	reveal          bool
+	posted          <-chan error // how the submission that is watched went, or nil
+	capability      string       // as asked for, before the daemon says
+}
+
+func (o *watchOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.effects, "effects-confirmed", false, "confirm that what the tools did was verified")
+	f.BoolVar(&o.answer, "answer-confirmed", false, "confirm that the answer was read and stands")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this `time`, such as 90s (exit 124, or 16 while an approval is awaited)")
+	f.BoolVar(&o.newOnly, "new-only", false, "json: leave out what the journal held at the start; the verdict is whole")
+	f.BoolVar(&o.reveal, "reveal", false, "json: print raw data, labels, arguments and results, too")
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	var opt watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch ACTION",
+		Short: "Follow an action to its verdict",
+		Long: `Follow an action from the journal's cursor to a verdict. A watch that was cut off
+goes on where it stopped. Leaving it does not stop the action.
+
+The exit code is the verdict: 0 accepted, 10 unconfirmed, 11 partial, 12 failed,
+13 cancelled, 14 incomplete, 15 contradicted; 16 awaiting approval and 124 pending
+at --timeout; 17 refused; 130 left before the verdict.`,
+		Example: `  aipscope watch act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10
+  aipscope watch act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10 --output json --timeout 5m`,
+		Args: maxOneArg("action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			action, err := a.actionArg(args)
+			if err != nil {
+				return err
+			}
+			d, err := a.openDesk(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return d.watch(cmd.Context(), action, opt)
+		},
+	}
+	opt.flags(cmd)
+	return cmd
+}
+
+// maxOneArg asks for one argument at most, by its name.
+func maxOneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return oneArg(name)(cmd, args)
+	}
+}
+
+// maxHops bounds how many times a watch moves on to the action whose result was
+// given instead.
+const maxHops = 3
+
+// watch follows an action, and the one whose result it repeats, to a verdict
+// and sets the exit code.
+func (d *desk) watch(ctx context.Context, action string, opt watchOptions) error {
+	for range maxHops {
+		next, err := d.watchOne(ctx, action, opt)
+		if err != nil || next == "" {
+			return err
+		}
+		fmt.Fprintf(d.err, "aipscope: %s is judged by %s, which is watched instead\n", safe.Line(action), safe.Line(next))
+		action, opt.posted = next, nil
+	}
+	return fmt.Errorf("watch %s: each action names another one as its owner", action)
+}
+
+func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (next string, err error) {
+	log, err := d.actionLog(ctx, action)
+	if err != nil {
+		return "", err
+	}
+	w := follow.Start(ctx, follow.Config{Source: d.source(action), Log: log, Client: d.client, Logger: d.app.log})
+	defer w.Close()
+	if opt.posted != nil {
+		go func() {
+			// The answer to a submission may tell more than the stream does.
+			if err := <-opt.posted; err == nil {
+				w.Poke()
+			}
+		}()
+	}
+	face := face{desk: d, action: action, log: log, batches: w.Next, options: opt, live: true}
+	return face.show(ctx)
+}
+
+// face is one action as it is shown, on a terminal or not.
+type face struct {
+	*desk
+	action  string
+	log     *store.Log // nil for what no journal holds
+	batches func(context.Context) (follow.Batch, error)
+	options watchOptions
+	live    bool
+	row     func(ctx context.Context, number int64) (model.Row, error)
+}
+
+// show runs the face to its end and sets the exit code; next is the action to
+// judge instead, or "".
+func (f *face) show(ctx context.Context) (next string, err error) {
+	if f.set.Output == "tui" {
+		return f.showConsole(ctx)
+	}
+	return f.print(ctx)
+}
+
+// print is the face without a terminal.
+func (f *face) print(ctx context.Context) (next string, err error) {
+	turn := model.NewTurn(f.action)
+	var p printer = &textPrinter{out: f.out, err: f.err, turn: turn}
+	if f.set.Output == "json" {
+		p = &jsonPrinter{out: f.out, turn: turn, newOnly: f.options.newOnly, reveal: f.options.reveal, shown: map[string]model.ToolStatus{}}
+	}
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if f.options.timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, f.options.timeout)
+	}
+	defer cancel()
+	var last follow.Batch
+	for !last.Done {
+		b, err := f.batches(waiting)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil || waiting.Err() != nil {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		last = b
+		if err := p.batch(b); err != nil {
+			return "", fmt.Errorf("write output: %w", err)
+		}
+		if next, _ := turn.Successor(); next != "" {
+			return next, nil
+		}
+	}
+	if turn.Settled() && (f.options.effects || f.options.answer) {
+		rows, err := f.confirm(ctx, f.saidBy(turn))
+		if err != nil {
+			return "", err
+		}
+		turn.Apply(rows)
+	}
+	v, err := f.judge(ctx, turn)
+	if err != nil {
+		return "", err
+	}
+	if err := p.verdict(v, last); err != nil {
+		return "", fmt.Errorf("write output: %w", err)
+	}
+	f.code = exitOf(v.Word)
+	if ctx.Err() != nil && !turn.Settled() {
+		f.code = exitInterrupted
+	}
+	return "", last.Err
+}
+
+// saidBy is what the flags confirm of a turn.
+func (f *face) saidBy(turn *model.Turn) model.Confirmation {
+	said := model.Confirmation{Answer: f.options.answer, Through: turn.Applied()}
+	if f.options.effects {
+		for _, tool := range turn.Tools() {
+			said.Tools = append(said.Tools, tool.Key)
+		}
+	}
+	return said
+}
+
+// confirm journals the operator's word, and returns the rows above what it
+// covers.
+func (f *face) confirm(ctx context.Context, said model.Confirmation) ([]model.Row, error) {
+	row, err := model.NewRow(model.RowConfirm, f.now(), &said)
+	if err != nil {
+		return nil, err
+	}
+	if f.log == nil {
+		return nil, errors.New("this is not from the journal, so nothing can be confirmed in it")
+	}
+	done, err := f.log.Commit(ctx, said.Through, []model.Row{row}, "")
+	if err != nil {
+		return nil, fmt.Errorf("journal the confirmation: %w", err)
+	}
+	return done.Rows, nil
+}
+
+// judge works out the verdict and keeps it for the list of actions.
+func (f *face) judge(ctx context.Context, turn *model.Turn) (model.Verdict, error) {
+	v := turn.Verdict()
+	f.app.log.Info("verdict", "action", f.action, "verdict", v.Word, "chunks", turn.Chunks())
+	if f.log == nil || turn.Applied() == 0 {
+		return v, nil
+	}
+	// An interrupted watch still keeps its verdict.
+	err := f.log.SetVerdict(context.WithoutCancel(ctx), v.Word, turn.Applied(), model.RulesVersion)
+	if err != nil {
+		return v, fmt.Errorf("journal the verdict: %w", err)
+	}
+	return v, nil
+}

@@ -1,0 +1,235 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"aipscope/follow"
+	"aipscope/follow/act"
+	"aipscope/model"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// Config is what a console shows and may do. Functions are called inside
+// commands only; one that is nil is an ability that this console does not have,
+// and its key does not work.
+type Config struct {
+	Action     string
+	Capability string // as asked for; the turn's own wins once it is known
+	Endpoint   string // for the header
+
+	// Batches returns the next batch, as (*follow.Watch).Next does. When its
+	// context ends it returns an error and loses nothing.
+	Batches func(ctx context.Context) (follow.Batch, error)
+	// Row reads one row of the journal.
+	Row func(ctx context.Context, number int64) (model.Row, error)
+	// Cancel asks for cancellation and stays until its outcome can be told, as
+	// act.Actor's does.
+	Cancel func(ctx context.Context, reason string) (act.Cancelled, error)
+	// Confirm journals the operator's word, and returns the journal's rows above
+	// said.Through, its own among them.
+	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
+	// Mask makes private JSON fit to be shown unasked.
+	Mask func(json.RawMessage) json.RawMessage
+
+	Look  Look
+	Clock func() time.Time // time.Now when nil
+}
+
+type paneID int
+
+const (
+	paneAssistant paneID = iota
+	paneTools
+	paneChunks
+	panes
+)
+
+// Console is the screen of one action.
+type Console struct {
+	cfg    Config
+	ctx    context.Context
+	stop   context.CancelFunc
+	styles styles
+
+	turn    *model.Turn
+	verdict model.Verdict
+
+	link       follow.Link
+	linkAt     time.Time
+	duplicates int
+	reconnects int
+	lag        time.Duration
+	lastBatch  time.Time
+	done       bool // the watch ended
+	err        error
+
+	frozen   bool
+	frozenAt time.Time
+	held     held
+
+	width, height int
+	focus         paneID
+	zoomed        bool
+	assistant     assistantPane
+	tools         toolsPane
+	chunks        chunksPane
+
+	views      []place // opened over the panes, the last one in sight
+	sheet      sheet
+	toolShown  int64 // row of the open tool when it was shown
+	verdictTop int
+	helping    bool
+	cancelling *cancelDialog
+	confirming *confirmDialog
+
+	cancelSent    bool
+	cancelSentAt  time.Time
+	cancelOutcome *act.Cancelled
+
+	asked     bool // whether to leave
+	noticed   string
+	noticeInk ink
+	left      bool
+	ticking   bool
+
+	frame string
+	dirty bool
+}
+
+// New returns the console of an action. The context ends its commands.
+func New(ctx context.Context, cfg Config) *Console {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	c := &Console{cfg: cfg, turn: model.NewTurn(cfg.Action), dirty: true}
+	c.ctx, c.stop = context.WithCancel(ctx)
+	c.styles = newStyles(cfg.Look)
+	c.verdict = c.turn.Verdict()
+	c.assistant = assistantPane{st: &c.styles, document: cfg.Look.document}
+	c.tools = toolsPane{st: &c.styles}
+	c.chunks = newChunksPane(&c.styles)
+	c.sheet.st = &c.styles
+	c.assistant.update(c.turn)
+	return c
+}
+
+// Turn is what is known of the action.
+func (c *Console) Turn() *model.Turn { return c.turn }
+
+// Left reports whether the operator left before the verdict.
+func (c *Console) Left() bool { return c.left && !c.turn.Settled() }
+
+// Err is why the watch ended without an outcome, or nil.
+func (c *Console) Err() error { return c.err }
+
+// Close ends the commands that still run.
+func (c *Console) Close() { c.stop() }
+
+func (c *Console) now() time.Time { return c.cfg.Clock() }
+
+// over reports whether there is nothing to wait for: leaving loses nothing.
+func (c *Console) over() bool { return c.turn.Settled() || c.done || c.held.outcome }
+
+// Init starts the one wait for batches and the clock.
+func (c *Console) Init() tea.Cmd { return tea.Batch(c.ask(), c.tick()) }
+
+// tickMsg moves the times on the screen.
+type tickMsg struct{}
+
+// tick wakes the console once a second while a time on the screen moves.
+func (c *Console) tick() tea.Cmd {
+	if c.ticking || c.done && !c.cancelPending() {
+		return nil
+	}
+	c.ticking = true
+	ctx := c.ctx
+	return func() tea.Msg {
+		t := time.NewTimer(time.Second)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		return tickMsg{}
+	}
+}
+
+func (c *Console) cancelPending() bool { return c.cancelSent && c.cancelOutcome == nil }
+
+// Update takes in one message. It starts commands and does no I/O.
+func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		c.width, c.height = msg.Width, msg.Height
+		c.layout()
+	case batchMsg:
+		return c, tea.Batch(c.take(msg), c.refreshTool())
+	case tickMsg:
+		c.ticking = false
+		if c.ctx.Err() != nil {
+			return c, nil
+		}
+		c.dirty = true
+		return c, c.tick()
+	case sheetMsg:
+		c.dirty = c.sheet.take(msg) || c.dirty
+	case cancelMsg:
+		c.cancelled(msg)
+	case confirmMsg:
+		c.confirmed(msg)
+	case tea.KeyMsg:
+		return c, c.key(msg)
+	}
+	return c, nil
+}
+
+// key resolves a key and acts on it. While a reason is typed, keys that mean
+// nothing else are part of it.
+func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
+	do := c.intentOf(msg)
+	c.dirty = true
+	if do == doNothing {
+		if c.cancelling != nil {
+			c.cancelling.typed(msg)
+		}
+		return nil
+	}
+	c.notice("", ink{})
+	c.asked = c.asked && (do == doLeave || do == doInterrupt)
+	return c.act(do)
+}
+
+// View returns the frame; it is built only after something changed.
+func (c *Console) View() string {
+	if c.dirty {
+		c.frame = c.draw()
+		c.dirty = false
+	}
+	return c.frame
+}
+
+// place is where keys go: a dialog, the help, or the view in sight.
+func (c *Console) place() place {
+	switch {
+	case c.cancelling != nil:
+		return inCancel
+	case c.confirming != nil:
+		return inConfirm
+	case c.helping:
+		return inHelp
+	}
+	return c.underHelp()
+}
+
+// underHelp is the view in sight, or the one that the help covers.
+func (c *Console) underHelp() place {
+	if n := len(c.views); n > 0 {
+		return c.views[n-1]
+	}
+	return inPanes
+}
+
+func (c *Console) notice(s string, k ink) { c.noticed, c.noticeInk = s, k }

@@ -1,0 +1,114 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// cut shortens s to at most w cells, with an ellipsis in the last.
+func cut(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if ansi.StringWidth(s) <= w {
+		return s
+	}
+	return ansi.Truncate(s, w, "…")
+}
+
+// fill makes s exactly w cells wide.
+func fill(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	n := ansi.StringWidth(s)
+	if n > w {
+		s = ansi.Truncate(s, w, "…")
+		n = ansi.StringWidth(s)
+	}
+	return s + strings.Repeat(" ", w-n)
+}
+
+// fillLeft makes s exactly w cells wide, flush right.
+func fillLeft(s string, w int) string {
+	s = cut(s, w)
+	return strings.Repeat(" ", max(0, w-ansi.StringWidth(s))) + s
+}
+
+// middle shortens s to at most w cells by leaving out its middle, and keeps its
+// last four: IDs of one kind begin alike.
+func middle(s string, w int) string {
+	n := ansi.StringWidth(s)
+	if n <= w || w < 8 {
+		return cut(s, w)
+	}
+	return ansi.Truncate(s, w-5, "") + "…" + ansi.TruncateLeft(s, n-4, "")
+}
+
+// number writes n with thousands apart.
+func number[T int | int64](n T) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// counted writes n and its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// size writes a number of bytes.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n) + " B"
+	case n < 999_950:
+		return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+}
+
+// clock writes a duration as minutes and seconds, or hours before them.
+func clock(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// seconds writes how long something took.
+func seconds(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	default:
+		return clock(d)
+	}
+}
+
+// columns sets left and right at the two ends of a line of w cells. The left
+// gives way.
+func columns(left, right string, w int) string {
+	r := ansi.StringWidth(right)
+	if r == 0 {
+		return fill(left, w)
+	}
+	if r >= w {
+		return fill(right, w)
+	}
+	return fill(left, w-r) + right
+}

@@ -1,0 +1,82 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// helpLines lists the keys that work now, from the table.
+func (c *Console) helpLines(w int) []string {
+	type entry struct{ keys, does string }
+	var all []entry
+	seen := map[intent]bool{}
+	wide := 0
+	for _, b := range keyTable {
+		at := b.where&c.underHelp() != 0 && (b.when == nil || b.when(c))
+		if !at || seen[b.intent] {
+			continue
+		}
+		seen[b.intent] = true
+		h := b.Help()
+		all = append(all, entry{h.Key, h.Desc})
+		wide = max(wide, ansi.StringWidth(h.Key))
+	}
+	cols := max(1, min(3, w/44))
+	rows := (len(all) + cols - 1) / cols
+	out := []string{""}
+	for r := range rows {
+		var b strings.Builder
+		b.WriteString(" ")
+		for col := range cols {
+			i := col*rows + r
+			if i >= len(all) {
+				continue
+			}
+			line := c.styles.accent.in(fill(all[i].keys, wide)) + "  " + c.styles.text.in(all[i].does)
+			b.WriteString(fill(line, (w-2)/cols))
+		}
+		out = append(out, b.String())
+	}
+	return out
+}
+
+// hints is the last line: the keys that matter most here, or what there is to
+// say.
+func (c *Console) hints(now time.Time) string {
+	st, w := &c.styles, c.width
+	line, width := " ", 1
+	say, tone := c.noticed, c.noticeInk
+	if say == "" {
+		say, tone = c.cancelText(now)
+	}
+	if say != "" {
+		n := cut(say, w-2)
+		line += tone.in(n) + "   "
+		width += ansi.StringWidth(n) + 3
+	}
+	sep := "   "
+	if w < 100 {
+		sep = "  "
+	}
+	for rank := 1; rank <= 12; rank++ {
+		for _, b := range keyTable {
+			if b.short != rank || !b.works(c) {
+				continue
+			}
+			h := b.Help()
+			does := h.Desc
+			if b.intent == doLeave && w >= 100 && !c.over() {
+				does = "leave (the action goes on)"
+			}
+			n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(does)
+			if width+n > w-1 {
+				continue
+			}
+			line += st.accent.in(h.Key) + " " + st.dim.in(does) + sep
+			width += n + len(sep)
+		}
+	}
+	return fill(line, w)
+}

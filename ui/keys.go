@@ -1,0 +1,156 @@
+package ui
+
+import (
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// intent is what a key means where it was pressed. Panes are told intents and
+// never see a key.
+type intent int
+
+const (
+	doNothing intent = iota
+	doUp
+	doDown
+	doPageUp
+	doPageDown
+	doTop
+	doBottom
+	doNextPane
+	doPrevPane
+	doPane1
+	doPane2
+	doPane3
+	doZoom
+	doOpen
+	doBack
+	doEarlier
+	doLater
+	doReveal
+	doRaw
+	doFold
+	doFreeze
+	doVerdict
+	doCancel
+	doConfirm
+	doAccept
+	doToggle
+	doHelp
+	doLeave
+	doInterrupt
+)
+
+// motion returns the movement that an intent is.
+func (i intent) motion() (motion, bool) {
+	switch i {
+	case doUp:
+		return moveUp, true
+	case doDown:
+		return moveDown, true
+	case doPageUp:
+		return movePageUp, true
+	case doPageDown:
+		return movePageDown, true
+	case doTop:
+		return moveTop, true
+	case doBottom:
+		return moveBottom, true
+	}
+	return 0, false
+}
+
+// place is a set of views in which a key means something.
+type place uint
+
+const (
+	inPanes place = 1 << iota
+	inChunk
+	inTool
+	inVerdict
+	inHelp
+	inCancel
+	inConfirm
+
+	inViews = inPanes | inChunk | inTool | inVerdict
+	inTexts = inPanes | inChunk | inTool | inVerdict | inHelp
+)
+
+// binding is one row of the key table.
+type binding struct {
+	intent intent
+	key.Binding
+	where place
+	when  func(*Console) bool // nil: whenever in place
+	short int                 // rank among the hints of the last line; 0 is not one of them
+}
+
+// bind makes a row. label is how the keys are written in the help.
+func bind(i intent, where place, short int, label, help string, when func(*Console) bool, keys ...string) binding {
+	return binding{i, key.NewBinding(key.WithKeys(keys...), key.WithHelp(label, help)), where, when, short}
+}
+
+// keyTable names every key of the console. The hints, the help overlay and the
+// keys that work are this table and nothing else. The first row that fits wins.
+var keyTable = []binding{
+	bind(doInterrupt, ^place(0), 0, "ctrl+c", "leave, twice at once", nil, "ctrl+c"),
+
+	bind(doAccept, inCancel, 1, "enter", "cancel the action", (*Console).mayAskCancel, "enter"),
+	bind(doBack, inCancel, 2, "esc", "back", nil, "esc"),
+
+	bind(doUp, inConfirm, 0, "↑ k", "up", nil, "up", "k"),
+	bind(doDown, inConfirm, 0, "↓ j", "down", nil, "down", "j"),
+	bind(doToggle, inConfirm, 2, "space", "mark", nil, " "),
+	bind(doAccept, inConfirm, 1, "enter", "confirm what is marked", (*Console).confirmMarked, "enter"),
+	bind(doBack, inConfirm, 3, "esc", "back", nil, "esc", "q"),
+
+	bind(doBack, inHelp, 1, "esc", "back", nil, "esc", "?", "q", "enter"),
+
+	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
+	bind(doCancel, inViews, 3, "c", "cancel", (*Console).mayCancel, "c"),
+	bind(doNextPane, inPanes, 4, "tab", "pane", nil, "tab", "right", "l"),
+	bind(doPrevPane, inPanes, 0, "shift+tab", "previous pane", nil, "shift+tab", "left", "h"),
+	bind(doPane1, inPanes, 0, "1", "assistant", nil, "1"),
+	bind(doPane2, inPanes, 0, "2", "tools", nil, "2"),
+	bind(doPane3, inPanes, 0, "3", "chunks", nil, "3"),
+	bind(doOpen, inPanes, 5, "enter", "open", (*Console).mayOpen, "enter"),
+	bind(doOpen, inChunk, 5, "enter", "go to its tool", (*Console).mayOpenTool, "enter"),
+	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
+	bind(doEarlier, inChunk, 4, "[", "earlier", nil, "[", "left", "h"),
+	bind(doLater, inChunk, 4, "]", "later", nil, "]", "right", "l"),
+	bind(doReveal, inChunk|inTool, 3, "r", "reveal", (*Console).masked, "r"),
+	bind(doReveal, inChunk|inTool, 3, "r", "mask", (*Console).revealed, "r"),
+	bind(doRaw, inChunk, 6, "b", "raw bytes", (*Console).pretty, "b"),
+	bind(doRaw, inChunk, 6, "b", "indented", (*Console).rawShown, "b"),
+	bind(doFold, inPanes, 6, "t", "thinking", (*Console).hasFolds, "t"),
+	bind(doZoom, inPanes, 7, "z", "zoom", (*Console).mayZoom, "z"),
+	bind(doFreeze, inPanes, 8, "space", "freeze", (*Console).mayFreeze, " "),
+	bind(doFreeze, inPanes, 2, "space", "go on", (*Console).isFrozen, " "),
+	bind(doConfirm, inPanes|inVerdict, 2, "e", "confirm", (*Console).mayConfirm, "e"),
+	bind(doVerdict, inPanes|inChunk|inTool, 9, "v", "verdict", nil, "v"),
+	bind(doBack, inChunk|inTool, 1, "esc", "back", nil, "esc", "backspace"),
+	bind(doBack, inVerdict, 1, "esc", "back", nil, "esc", "backspace", "v"),
+	bind(doUp, inTexts, 0, "↑ k", "up", nil, "up", "k"),
+	bind(doDown, inTexts, 0, "↓ j", "down", nil, "down", "j"),
+	bind(doPageUp, inTexts, 0, "pgup ctrl+b", "page up", nil, "pgup", "ctrl+b", "ctrl+u"),
+	bind(doPageDown, inTexts, 0, "pgdn ctrl+f", "page down", nil, "pgdown", "ctrl+f", "ctrl+d"),
+	bind(doTop, inTexts, 0, "g home", "first", nil, "home", "g"),
+	bind(doBottom, inTexts, 0, "G end", "last, and follow", nil, "end", "G"),
+	bind(doHelp, inViews, 10, "?", "help", nil, "?"),
+	bind(doLeave, inViews, 11, "q", "leave", nil, "q"),
+}
+
+// works reports whether the row's keys mean something now.
+func (b binding) works(c *Console) bool {
+	return b.where&c.place() != 0 && (b.when == nil || b.when(c))
+}
+
+// intentOf resolves a key.
+func (c *Console) intentOf(msg tea.KeyMsg) intent {
+	for _, b := range keyTable {
+		if key.Matches(msg, b.Binding) && b.works(c) {
+			return b.intent
+		}
+	}
+	return doNothing
+}

@@ -1,0 +1,357 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"aipscope/model"
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
+	"aipscope/model/safe"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// fact is one named value beside a sheet's body.
+type fact struct{ name, value string }
+
+// facts is a group of them under a heading.
+type facts struct {
+	title string
+	list  []fact
+}
+
+// sheet is a chunk or a tool that was opened: what is known of it, and its
+// content, masked until the operator asks. It stays revealed for as long as it
+// is open, also while stepping to its neighbours.
+type sheet struct {
+	st       *styles
+	id       int // of the load that is awaited: an older answer is dropped
+	title    string
+	groups   []facts
+	goes     string // what enter leads to, or ""
+	body     *text
+	problem  string
+	loading  bool
+	revealed bool
+	raw      bool
+	w, h     int
+}
+
+// sheetMsg answers a load.
+type sheetMsg struct {
+	id      int
+	groups  []facts
+	body    *text
+	problem string
+}
+
+func (s *sheet) resize(w, h int) {
+	s.w, s.h = w, h
+	if s.body != nil {
+		bw, bh := s.bodySize()
+		s.body.resize(bw, bh)
+	}
+}
+
+// Wide sheets set the body beside the facts, narrow ones below them.
+const (
+	wideSheet  = 96
+	factsWidth = 38
+)
+
+func (s *sheet) wide() bool { return s.w >= wideSheet && !s.st.plain }
+
+func (s *sheet) bodySize() (w, h int) {
+	if s.wide() {
+		return max(1, s.w-factsWidth-5), max(1, s.h-2)
+	}
+	return max(1, s.w-4), max(1, s.h-2-len(s.factLines(s.w-2))-1)
+}
+
+// take shows what a load brought, and reports whether it was awaited.
+func (s *sheet) take(m sheetMsg) bool {
+	if m.id != s.id {
+		return false
+	}
+	top := 0
+	if s.body != nil {
+		top = s.body.top
+	}
+	s.loading, s.groups, s.body, s.problem = false, m.groups, m.body, m.problem
+	if s.body != nil {
+		s.body.top = top
+		s.resize(s.w, s.h)
+	}
+	return true
+}
+
+func (s *sheet) move(m motion) {
+	if s.body != nil {
+		s.body.move(m)
+	}
+}
+
+// factLines are the facts for a column or a band of w cells.
+func (s *sheet) factLines(w int) []string {
+	var out []string
+	if s.wide() {
+		for i, g := range s.groups {
+			if i > 0 {
+				out = append(out, "")
+			}
+			out = append(out, " "+s.st.title.in(cut(g.title, w-1)))
+			for _, f := range g.list {
+				out = append(out, "  "+s.st.dim.in(fill(f.name, 9))+" "+s.st.text.in(cut(f.value, w-12)))
+			}
+		}
+		return out
+	}
+	for _, g := range s.groups {
+		line, width := "", 0
+		for _, f := range g.list {
+			n := ansi.StringWidth(f.name) + 1 + ansi.StringWidth(f.value)
+			if width > 0 && width+2+n > w-1 {
+				out = append(out, line)
+				line, width = "", 0
+			}
+			if width > 0 {
+				line += "  "
+				width += 2
+			}
+			line += s.st.dim.in(f.name) + " " + s.st.text.in(cut(f.value, max(1, w-2-ansi.StringWidth(f.name))))
+			width += n
+		}
+		out = append(out, line)
+	}
+	return out[:min(len(out), max(1, s.h/3))]
+}
+
+// view draws the sheet into w by h cells, the frame included.
+func (s *sheet) view() []string {
+	note, footer := "masked, r reveals", ""
+	if s.revealed {
+		note = "REVEALED, r masks"
+	}
+	if s.raw {
+		note = "raw, " + note
+	}
+	if s.body != nil {
+		footer = s.body.position()
+	}
+	f := framed{title: s.title, note: note, alarm: s.revealed, footer: footer, focused: true}
+	var body []string
+	switch {
+	case s.loading && s.body == nil:
+		body = []string{s.st.dim.in("reading the journal")}
+	case s.problem != "":
+		body = []string{s.st.word(model.Failed).in(cut(s.problem, max(1, s.w-4)))}
+	case s.body != nil:
+		body = s.body.view(s.st)
+	}
+	if !s.wide() {
+		var lines []string
+		for _, l := range s.factLines(s.w - 2) {
+			lines = append(lines, " "+l)
+		}
+		lines = append(lines, s.st.border.in(strings.Repeat(s.st.lines.horizontal, max(0, s.w-2))))
+		for _, l := range body {
+			lines = append(lines, " "+l)
+		}
+		return s.st.box(f, lines, s.w, s.h)
+	}
+	bw, bh := s.bodySize()
+	side := s.factLines(factsWidth)
+	if s.goes != "" {
+		side = append(side, "", " "+s.st.accent.in(s.st.glyphs.pointer)+" "+s.st.dim.in(cut(s.goes, factsWidth-4)))
+	}
+	side = block(side, factsWidth, bh)
+	lines := block(body, bw, bh)
+	bar := s.st.border.in(s.st.lines.vertical)
+	for i := range lines {
+		lines[i] = " " + lines[i] + " " + bar + side[i]
+	}
+	return s.st.box(f, lines, s.w, s.h)
+}
+
+// chunkRequest is all that building a chunk's sheet needs; it is built in a
+// command, for a frame may hold megabytes.
+type chunkRequest struct {
+	id            int
+	entry         model.Entry
+	before        time.Time
+	revealed, raw bool
+	w, h          int
+	row           func(context.Context, int64) (model.Row, error)
+	mask          func(json.RawMessage) json.RawMessage
+}
+
+func (q chunkRequest) load(ctx context.Context) tea.Msg {
+	row, err := q.row(ctx, q.entry.Row)
+	if err != nil {
+		return sheetMsg{id: q.id, problem: "the journal cannot be read: " + safe.Line(err.Error())}
+	}
+	m := sheetMsg{id: q.id}
+	var rec hermes.Record
+	var content json.RawMessage
+	has := false
+	switch {
+	case row.Recovered != nil:
+		rec, has = row.Recovered.Record, true
+	case row.Chunk != nil:
+		rec, has = hermes.RecordOf(row.Chunk.Data)
+		content = row.Chunk.Data
+	}
+	if has {
+		content = rec.Data
+		m.groups = append(m.groups, facts{"provider frame", q.recordFacts(rec)})
+	}
+	if row.Chunk != nil {
+		m.groups = append(m.groups, facts{"AIP chunk", chunkFacts(row.Chunk, len(row.Raw))})
+	}
+	if row.Recovered != nil {
+		m.groups = append(m.groups, facts{"recovered", []fact{
+			{"from", "the result's aggregate"}, {"index", number(row.Recovered.Index)}, {"after", "chunk " + sequence(row.Recovered.After)},
+		}})
+	}
+	m.groups = append(m.groups, facts{"follow frame", q.frameFacts(row)})
+	if q.raw {
+		content = row.Raw
+	}
+	m.body = newText(q.show(content), q.w)
+	return m
+}
+
+func (q chunkRequest) recordFacts(rec hermes.Record) []fact {
+	event := "none"
+	if rec.Event != nil {
+		event = q.private(*rec.Event)
+	}
+	out := []fact{{"event", event}}
+	if rec.ID != nil {
+		out = append(out, fact{"id", q.private(*rec.ID)})
+	}
+	if rec.RawData != nil {
+		out = append(out, fact{"size", size(len(*rec.RawData))})
+	}
+	return append(out, fact{"terminal", yes(rec.Terminal)})
+}
+
+func chunkFacts(c *aip.Chunk, n int) []fact {
+	part := "none"
+	if c.Part != nil {
+		part = safe.Line(c.Part.Type) + ", " + size(len(c.Part.Text)+len(c.Part.Data))
+	}
+	return []fact{{"sequence", sequence(c.Sequence)}, {"kind", safe.Line(string(c.Kind))}, {"part", part}, {"size", size(n)}}
+}
+
+func (q chunkRequest) frameFacts(row model.Row) []fact {
+	out := []fact{}
+	if row.Chunk != nil {
+		out = append(out, fact{"event", aip.EventChunk}, fact{"id", "chunk:" + sequence(row.Chunk.Sequence)})
+	}
+	if !row.At.IsZero() {
+		out = append(out, fact{"arrived", row.At.Format("15:04:05.000")})
+	}
+	if at := q.entry.At; !at.IsZero() && q.entry.Timed {
+		out = append(out, fact{"recorded", at.Format("15:04:05.000")})
+	}
+	if !q.before.IsZero() && !q.entry.At.IsZero() {
+		out = append(out, fact{"after", apart(q.entry.At.Sub(q.before))})
+	}
+	return append(out, fact{"journal", "committed, row " + number(row.Number)})
+}
+
+// private shows a short value from outside, or while it is masked only plain
+// names.
+func (q chunkRequest) private(s string) string {
+	if q.revealed || plainName(s) {
+		return safe.Line(s)
+	}
+	return fmt.Sprintf("‹%d chars›", len([]rune(s)))
+}
+
+// show makes of JSON the text of a sheet.
+func (q chunkRequest) show(raw json.RawMessage) string {
+	return contentText(raw, q.revealed, q.raw, q.mask)
+}
+
+// contentText is JSON as a sheet shows it: masked unless revealed, indented
+// unless raw.
+func contentText(raw json.RawMessage, revealed, exact bool, mask func(json.RawMessage) json.RawMessage) string {
+	if len(raw) == 0 {
+		return "(no content)"
+	}
+	if !revealed {
+		raw = mask(raw)
+	}
+	if !exact {
+		var b bytes.Buffer
+		if json.Indent(&b, raw, "", "  ") == nil {
+			raw = b.Bytes()
+		}
+	}
+	return safe.Text(string(raw))
+}
+
+// toolRequest is all that building a tool's sheet needs.
+type toolRequest struct {
+	id       int
+	tool     model.Tool
+	revealed bool
+	w        int
+	mask     func(json.RawMessage) json.RawMessage
+}
+
+func (q toolRequest) load() tea.Msg {
+	t := &q.tool
+	call := []fact{{"name", toolName(t)}, {"label", safe.Line(t.Label)}, {"key", safe.Line(t.Key)}}
+	if !t.Correlated {
+		call = append(call, fact{"", "the stream has no ID for it"})
+	}
+	call = append(call, fact{"state", toolState(t)})
+	if t.Duration > 0 {
+		call = append(call, fact{"took", seconds(t.Duration)})
+	}
+	chunks := []fact{{"start", "none"}, {"end", "none"}}
+	if t.HasStart {
+		chunks[0].value = sequence(t.Started)
+	}
+	if t.HasEnd {
+		chunks[1].value = sequence(t.Ended)
+	}
+	sizes := []fact{{"arguments", size(len(t.Arguments))}, {"result", size(len(t.Result))}}
+	body := "arguments\n" + q.show(t.Arguments) + "\n\nresult\n" + q.show(t.Result)
+	return sheetMsg{
+		id:     q.id,
+		groups: []facts{{"tool", call}, {"chunks", chunks}, {"sizes", sizes}},
+		body:   newText(body, q.w),
+	}
+}
+
+// show makes of arguments or a result, JSON or any text, the text of a sheet.
+func (q toolRequest) show(s string) string {
+	if s == "" {
+		return "none seen"
+	}
+	raw := json.RawMessage(s)
+	if !json.Valid(raw) {
+		if q.revealed {
+			return safe.Text(s)
+		}
+		raw, _ = json.Marshal(s)
+	}
+	return contentText(raw, q.revealed, false, q.mask)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
