@@ -387,7 +387,7 @@ func TestCheckOfTheAction(t *testing.T) {
 
 func TestCheckOfSize(t *testing.T) {
 	in := func(n int, pad string) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"prompt":%q,%s"session_id":"s"}`, strings.Repeat("x", n), pad))
+		return json.RawMessage(`{"prompt":"` + strings.Repeat("x", n) + `",` + pad + `"session_id":"s"}`)
 	}
 	if errs, _ := Check(OpChat, in(MaxRequestBytes, ""), CheckOptions{}); fields(errs) != "input" {
 		t.Errorf("too large: %v", errs)
