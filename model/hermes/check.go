@@ -30,7 +30,8 @@ const (
 )
 
 // Finding is one thing about a request: where, and which rule it breaks or
-// touches. It repeats nothing of the request but names of fields.
+// touches. It repeats nothing of the request but names of fields, which are
+// unsafe for a terminal where the request made them up.
 type Finding struct {
 	Field string // such as messages[0].content; mode and idempotency_key are the action's
 	Rule  string
