@@ -100,7 +100,7 @@ func cut(src []byte, known definitions, before listGoesOn) (int, listGoesOn) {
 			continue
 		}
 		at = s.lineStart(at)
-		if at > 0 && (emptyLineBefore(src, at) || begins(src[at:], n)) {
+		if at > 0 && (emptyLineBefore(src, at, "") || begins(src[at:], n)) {
 			return at, listGoesOn{}
 		}
 	}
@@ -126,20 +126,29 @@ func cutList(s *source, list *ast.List, first bool, before listGoesOn) (int, lis
 		return 0, listGoesOn{}
 	}
 	at := s.lineStart(item.Pos())
-	goesOn.blank = emptyLineBefore(s.buf, at)
+	goesOn.blank = emptyLineBefore(s.buf, at, "")
 	return at, goesOn
 }
 
-// emptyLineBefore reports whether the line that ends at at is empty.
-func emptyLineBefore(src []byte, at int) bool {
-	line := src[:max(at-1, 0)]
+// emptyLineBefore reports whether there is a line that ends at at and holds
+// nothing but space and marks.
+func emptyLineBefore(src []byte, at int, marks string) bool {
+	if at == 0 {
+		return false
+	}
+	line := src[:at-1]
 	line = line[bytes.LastIndexByte(line, '\n')+1:]
-	return len(bytes.TrimLeft(line, " \t")) == 0
+	return len(bytes.TrimLeft(line, " \t"+marks)) == 0
 }
 
 // begins reports whether block n, at the start of src, is of a kind that ends a
-// paragraph before it.
+// paragraph before it. A line that might have been the underline of a heading
+// is not taken: it makes the parser look at the paragraph in another way.
 func begins(src []byte, n ast.Node) bool {
+	line, _, _ := bytes.Cut(src, []byte("\n"))
+	if len(bytes.Trim(line, "-= \t")) == 0 {
+		return false
+	}
 	switch n.Kind() {
 	case ast.KindHeading:
 		return bytes.HasPrefix(bytes.TrimLeft(src, " "), []byte("#"))
