@@ -94,6 +94,9 @@ func sameOutline(t *testing.T, name string, rows []model.Row) {
 func TestMaskedRowsOpenToTheSameTurn(t *testing.T) {
 	for _, rec := range turntest.Recordings(t) {
 		b := turntest.Builder{TB: t, Rows: rec.Rows(t)}
+		if rec.Chunks > 1000 {
+			b.Rows = b.Rows[:1000] // its later chunks are no other
+		}
 		sameOutline(t, rec.Name, b.Rows)
 		if rec.Chunks > 200 {
 			continue
@@ -353,9 +356,10 @@ func strip(t testing.TB, raw []byte) string {
 func TestNothingPrivateIsLeftInMaskedRows(t *testing.T) {
 	for _, rec := range turntest.Recordings(t) {
 		rows := rec.Rows(t)
+		rows = rows[:min(len(rows), 1000)]
 		for i, r := range masked(t, rows) {
 			if rec.Chunks > 200 && i%10 != 0 {
-				continue // they say the same, many times
+				continue
 			}
 			for name, copied := range map[string]json.RawMessage{"row": r.Raw, "JSON": mask.JSON(rows[i].Raw)} {
 				left := strip(t, copied)
@@ -371,10 +375,8 @@ func TestNothingPrivateIsLeftInMaskedRows(t *testing.T) {
 
 func TestMaskingTwiceIsMaskingOnce(t *testing.T) {
 	for _, rec := range turntest.Recordings(t) {
-		if rec.Chunks > 1000 {
-			continue
-		}
 		rows := rec.Rows(t)
+		rows = rows[:min(len(rows), 1000)]
 		once := masked(t, rows)
 		for i, r := range masked(t, once) {
 			if rec.Chunks > 200 && i%10 != 0 {

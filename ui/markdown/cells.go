@@ -57,9 +57,6 @@ func (p pen) over(below pen) pen {
 // penOf is the pen of a glamour style in a colour profile.
 func penOf(s ansi.StylePrimitive, profile termenv.Profile) pen {
 	var p pen
-	if profile == termenv.Ascii {
-		return p
-	}
 	color := func(c *string, bg bool) string {
 		if c == nil || *c == "" {
 			return ""

@@ -215,27 +215,58 @@ func TestConstructsLookTheSameHoweverTheyCome(t *testing.T) {
 	}
 }
 
-// FuzzDocument mixes the lines of the constructs with what the fuzzer finds.
+// fragments are put between the lines of the constructs.
+var fragments = []string{
+	"-", "- ", "* ", "1. ", "> ", "#", "```", "~~~", "|", "a", "b", "\n", "\n\n", " ", "  ", "    ", "\t", "[a]", "[a]: /u", "===", "---", "\\", "`", "*", "**", "_",
+	"<div>", "</div>", "<!--", "-->", "&amp;", "&#27;", "\x1b[2J", "👩\u200d💻", "漢字", " \n", "\"t\"", "0", "-:", "| - |", "<br>",
+}
+
+// mixture is a text of lines of the constructs and of fragments.
+func mixture(seed uint64) string {
+	rnd := rand.New(rand.NewPCG(seed, 7))
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(constructs)) {
+		lines = append(lines, strings.SplitAfter(constructs[name], "\n")...)
+	}
+	var b strings.Builder
+	for range 1 + rnd.IntN(25) {
+		if rnd.IntN(2) == 0 {
+			b.WriteString(lines[rnd.IntN(len(lines))])
+			continue
+		}
+		for range rnd.IntN(6) {
+			b.WriteString(fragments[rnd.IntN(len(fragments))])
+		}
+		if rnd.IntN(2) == 0 {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func looksTheSame(t *testing.T, text string, width int, seed uint64) {
+	t.Helper()
+	o := options(width)
+	want := direct(t, text, o)
+	check(t, want, width)
+	same(t, fmt.Sprintf("%q at once", text), Render(text, o), want)
+	same(t, fmt.Sprintf("%q in pieces", text), streamed(t, text, o, seed), want)
+}
+
+func TestMixturesLookTheSameHoweverTheyCome(t *testing.T) {
+	for seed := range uint64(400) {
+		looksTheSame(t, mixture(seed), 1+int(seed%70), seed)
+	}
+}
+
 func FuzzDocument(f *testing.F) {
 	for _, text := range constructs {
 		f.Add(text, uint64(1), uint8(30))
 	}
-	lines := []string{""}
-	for _, name := range slices.Sorted(maps.Keys(constructs)) {
-		lines = append(lines, strings.SplitAfter(constructs[name], "\n")...)
-	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64, width uint8) {
-		if len(text) > 4<<10 {
+		if len(text) > 2<<10 {
 			t.Skip()
 		}
-		rnd := rand.New(rand.NewPCG(seed, 2))
-		for range rnd.IntN(12) {
-			text += lines[rnd.IntN(len(lines))]
-		}
-		o := options(1 + int(width)%90)
-		want := direct(t, text, o)
-		check(t, want, o.Width)
-		same(t, fmt.Sprintf("%q at once", text), Render(text, o), want)
-		same(t, fmt.Sprintf("%q in pieces", text), streamed(t, text, o, seed), want)
+		looksTheSame(t, text+"\n"+mixture(seed), 1+int(width)%90, seed)
 	})
 }

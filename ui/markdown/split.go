@@ -7,6 +7,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	astext "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -94,6 +95,9 @@ func cut(src []byte, known definitions, before listGoesOn) (int, listGoesOn) {
 			return at, goesOn
 		}
 	}
+	if last != nil && endsAtEmptyLine(last) && emptyLineBefore(src, len(src), "") {
+		return len(src), listGoesOn{}
+	}
 	for n := last; n != nil && n.PreviousSibling() != nil; n = n.PreviousSibling() {
 		at := startOf(n)
 		if at <= 0 || at >= len(src) {
@@ -105,6 +109,15 @@ func cut(src []byte, known definitions, before listGoesOn) (int, listGoesOn) {
 		}
 	}
 	return 0, listGoesOn{}
+}
+
+// endsAtEmptyLine reports whether n is of a kind that an empty line closes.
+func endsAtEmptyLine(n ast.Node) bool {
+	switch n.Kind() {
+	case ast.KindParagraph, ast.KindHeading, ast.KindThematicBreak, ast.KindBlockquote, ast.KindLinkReferenceDefinition, astext.KindTable:
+		return true
+	}
+	return false
 }
 
 func cutList(s *source, list *ast.List, first bool, before listGoesOn) (int, listGoesOn) {
