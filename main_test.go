@@ -214,7 +214,7 @@ func TestKilledWatchGoesOn(t *testing.T) {
 	}
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(aipscope, append(args, "--url", url, "--token-file", file, "--journal", filepath.Join(dir, "journal"))...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "GORACE=atexit_sleep_ms=0")
 		return cmd
 	}
 	const action = "act_killed"
