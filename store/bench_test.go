@@ -25,15 +25,6 @@ func streamRows(tb testing.TB, action string, first, chunks int) []model.Row {
 	return rows
 }
 
-func row(tb testing.TB, kind model.RowKind, at time.Time, raw string) model.Row {
-	tb.Helper()
-	r, err := model.DecodeRow(kind, at, []byte(raw))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return r
-}
-
 // BenchmarkCommit commits a stream of 100,000 chunks with their events in
 // batches of 256 rows, as a follower does; then the same again, all duplicates;
 // then reads it all.

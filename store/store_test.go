@@ -166,6 +166,15 @@ func recordings(t testing.TB) map[string][]model.Row {
 	return all
 }
 
+func row(tb testing.TB, kind model.RowKind, at time.Time, raw string) model.Row {
+	tb.Helper()
+	r, err := model.DecodeRow(kind, at, []byte(raw))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
 func newRow(t testing.TB, kind model.RowKind, body any) model.Row {
 	t.Helper()
 	r, err := model.NewRow(kind, noon, body)
