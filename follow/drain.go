@@ -28,6 +28,9 @@ func (f *follower) drain(ctx context.Context) step {
 	if err := f.readPages(ctx); err != nil {
 		return f.failed(ctx, err, f.drain)
 	}
+	if f.early {
+		return f.finish(nil)
+	}
 	return f.result
 }
 
@@ -75,6 +78,9 @@ func (f *follower) readPages(ctx context.Context) error {
 func (f *follower) result(ctx context.Context) step {
 	var since time.Time // when the state was first seen terminal, without a result
 	for wait := pollFirst; ; wait = min(2*wait, pollMost) {
+		if f.early {
+			return f.drain
+		}
 		matcher, res, err := f.readResult(ctx)
 		switch kind := client.KindOf(err); {
 		case err == nil && res.ActionID != "" && res.ActionID != f.action:
@@ -82,7 +88,7 @@ func (f *follower) result(ctx context.Context) step {
 				return f.failed(ctx, err, f.result)
 			}
 			return f.finish(nil)
-		case err == nil && res.Status.Settles():
+		case err == nil && (&model.Result{Result: res}).Settles():
 			if err := f.settle(ctx, matcher, res); err != nil {
 				return f.failed(ctx, err, f.result)
 			}

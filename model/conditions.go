@@ -140,7 +140,7 @@ func (j judge) answerCondition() Condition {
 	case j.rules == rulesResult:
 		return cond(CondAnswer, NotApplicable, "")
 	case !blank(j.Text()):
-		return cond(CondAnswer, Pass, fmt.Sprintf("%d bytes", j.answer.Len()))
+		return cond(CondAnswer, Pass, fmt.Sprintf("%d characters", j.letters))
 	case !j.Settled():
 		return cond(CondAnswer, MarkPending, "")
 	case j.rules == rulesNone, j.op == hermes.OpOperator:

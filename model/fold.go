@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+	"unicode/utf8"
 
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -50,6 +51,7 @@ type fold struct {
 	family   hermes.Family // of the first frame that names one
 	segments []*Segment
 	answer   strings.Builder
+	letters  int    // characters in answer
 	inAnswer string // message of the answer's last text
 	textRow  int64  // journal row of the last text
 
@@ -223,9 +225,11 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 	t.textRow = max(t.textRow, e.Row)
 	if t.answer.Len() > 0 && t.inAnswer != message {
 		t.answer.WriteString("\n\n")
+		t.letters += 2
 	}
 	t.inAnswer = message
 	t.answer.WriteString(text)
+	t.letters += utf8.RuneCountInString(text)
 	if e.frame.Family == hermes.FamilyResponses {
 		c := t.texts[message]
 		if c == nil {

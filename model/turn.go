@@ -339,7 +339,7 @@ func (t *Turn) addEvent(ev *aip.Event) {
 
 func (t *Turn) addResult(r *Result) bool {
 	t.waitsFor = ""
-	if r.Error != nil && r.Error.Code == codeInProgress {
+	if r.InProgress() {
 		t.successor, t.why = r.Error.Detail("owner_action_id"), "in progress"
 		return false
 	}
@@ -365,10 +365,6 @@ func (t *Turn) addResult(r *Result) bool {
 	}
 	return refold
 }
-
-// codeInProgress looks like a failure, and says that another action holds the
-// key and still runs.
-const codeInProgress = "idempotency.in_progress"
 
 // Revision changes whenever something that is shown may have changed.
 func (t *Turn) Revision() int { return t.revision }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"aipscope/follow"
 	"aipscope/model"
 )
 
@@ -54,19 +53,10 @@ func BenchmarkCommit(b *testing.B) {
 		return after
 	}
 	open := func(b *testing.B, memory bool) *Log {
-		j, err := OpenMemory(b.Context())
-		if !memory {
-			j, err = Open(b.Context(), b.TempDir())
+		if memory {
+			return openLog(b, openMemory(b), testSource("act_bench"))
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { j.Close() })
-		l, err := j.Log(b.Context(), follow.Source{URL: "http://127.0.0.1:1", Action: "act_bench"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return l
+		return openLog(b, openDisk(b, privateDir(b)), testSource("act_bench"))
 	}
 	for _, memory := range []bool{false, true} {
 		b.Run(fmt.Sprintf("new/memory=%t", memory), func(b *testing.B) {

@@ -518,7 +518,7 @@ func TestFrequentQueriesUseAnIndex(t *testing.T) {
 	j := openMemory(t)
 	for query, args := range map[string]int{
 		selectAction: 2, selectRows: 3, selectChunk: 2,
-		selectRare + ` ORDER BY id DESC LIMIT 1`:                       2,
+		selectRare + ` ORDER BY id DESC LIMIT 1`:                    2,
 		`SELECT url FROM actions WHERE action = ? ORDER BY last_at`: 1,
 	} {
 		found, err := j.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+query, make([]any, args)...)

@@ -185,7 +185,12 @@ func (c *Console) masked() bool    { return !c.sheet.revealed }
 func (c *Console) revealed() bool  { return c.sheet.revealed }
 func (c *Console) pretty() bool    { return !c.sheet.raw }
 func (c *Console) rawShown() bool  { return c.sheet.raw }
-func (c *Console) mayCancel() bool { return c.cfg.Cancel != nil && !c.cancelPending() }
+func (c *Console) mayCancel() bool {
+	return c.cfg.Cancel != nil && !c.cancelPending() && !c.turn.Settled()
+}
+func (c *Console) mayCancelNothing() bool {
+	return c.cfg.Cancel != nil && !c.cancelPending() && c.turn.Settled()
+}
 
 func (c *Console) mayAskCancel() bool { return !c.turn.Settled() }
 
@@ -263,10 +268,11 @@ func (c *Console) load() tea.Cmd {
 		}
 		s.title, s.goes = c.chunkTitle(e), ""
 		if e.Tool != "" {
-			s.goes = "made the tool row " + safe.Line(e.Tool) + ", enter goes there"
+			s.goes = "of a tool, enter opens it"
 		}
 		q := chunkRequest{
 			id: s.id, entry: *e, revealed: s.revealed, raw: s.raw, w: bw, row: c.cfg.Row, mask: c.mask,
+			zone: c.now().Location(),
 		}
 		if i := c.chunks.list.selected; i > 0 {
 			q.before = c.chunks.entries[i-1].At

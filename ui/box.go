@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -13,7 +15,23 @@ type framed struct {
 	alarm   bool   // the note must not be overlooked
 	footer  string // bottom right
 	focused bool
+	x       int // column of the left edge on the screen
 }
+
+// column moves to a column, counted from 0, if the line before it might not end
+// there: terminals differ over the width of some clusters, and a frame must not
+// shift with them.
+func column(line string, x int) string {
+	for _, r := range line {
+		if r >= 0x300 && (r < 0x2010 || r > 0x25ff) {
+			return fmt.Sprintf("\x1b[%dG", x+1)
+		}
+	}
+	return ""
+}
+
+// moves are what column writes.
+var moves = regexp.MustCompile("\x1b\\[[0-9]+G")
 
 // box draws lines into a frame of w by h cells: w-2 by h-2 remain inside. On a
 // plain screen the frame is a heading line, so that nothing is drawn that a
@@ -42,7 +60,7 @@ func (s *styles) box(f framed, lines []string, w, h int) []string {
 	out = append(out, edge.in(g.topLeft)+s.rule(edge, f.title, f.note, f.focused, f.alarm, w-2)+edge.in(g.topRight))
 	side := edge.in(g.vertical)
 	for _, line := range block(lines, w-2, h-2) {
-		out = append(out, side+line+side)
+		out = append(out, side+line+column(line, f.x+w-1)+side)
 	}
 	return append(out, edge.in(g.bottomLeft)+s.rule(edge, "", f.footer, false, f.alarm, w-2)+edge.in(g.bottomRight))
 }
@@ -51,12 +69,15 @@ func (s *styles) box(f framed, lines []string, w, h int) []string {
 // note near its right end.
 func (s *styles) rule(edge ink, title, note string, focused, alarm bool, w int) string {
 	h := s.lines.horizontal
-	if title != "" {
-		title = " " + cut(title, w-4) + " "
-	}
+	// The note says what the pane does not show, so the title gives way to it.
 	if note != "" {
-		if note = cut(note, w-2-ansi.StringWidth(title)-4); note != "" {
+		if note = cut(note, w-5); note != "" {
 			note = " " + note + " "
+		}
+	}
+	if title != "" {
+		if title = cut(title, w-4-ansi.StringWidth(note)); title != "" {
+			title = " " + title + " "
 		}
 	}
 	// A note ends one cell before the corner, so that the line is seen to go on.
@@ -111,10 +132,11 @@ func over(base, top []string, w int) []string {
 	tw := ansi.StringWidth(top[0])
 	x, y := max(0, (w-tw)/2), (len(base)-len(top))/2
 	for i, line := range top {
-		under := base[y+i]
+		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
 		right := ansi.TruncateLeft(under, x+tw, "")
-		base[y+i] = left + reset + line + reset + right
+		line = moves.ReplaceAllString(line, "")
+		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right
 	}
 	return base
 }

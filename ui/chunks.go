@@ -162,7 +162,7 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 	if e.Frame == "other" || e.Recovered {
 		body = st.dim
 	}
-	return " " + tone.in(flag) + st.dim.in(seq) + " " + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(right)
+	return " " + tone.in(flag) + st.dim.in(seq+" ") + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(right)
 }
 
 // since says how long after the entry before it an entry came.

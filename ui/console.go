@@ -31,7 +31,7 @@ type Config struct {
 	// Confirm journals the operator's word, and returns the journal's rows above
 	// said.Through, its own among them.
 	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
-	// Mask makes private JSON fit to be shown unasked.
+	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
 	Look  Look
@@ -95,8 +95,9 @@ type Console struct {
 	left      bool
 	ticking   bool
 
-	frame string
-	dirty bool
+	frame   string
+	dirty   bool
+	squeeze squeezer
 }
 
 // New returns the console of an action. The context ends its commands.
@@ -181,6 +182,9 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case confirmMsg:
 		c.confirmed(msg)
 	case tea.KeyMsg:
+		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil {
+			return c, c.burst(msg.Runes)
+		}
 		return c, c.key(msg)
 	}
 	return c, nil
@@ -200,6 +204,22 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 	c.notice("", ink{})
 	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
+}
+
+// burst acts on keys that came at once: a key held down over a slow line. It
+// may also be a text pasted by accident, so nothing that reaches beyond the screen is
+// done by it.
+func (c *Console) burst(runes []rune) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, r := range runes {
+		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
+		switch c.intentOf(msg) {
+		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave:
+		default:
+			cmds = append(cmds, c.key(msg))
+		}
+	}
+	return tea.Batch(cmds...)
 }
 
 // View returns the frame; it is built only after something changed.

@@ -16,7 +16,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))
+}
 
 // bubble runs a test of the console in a synctest bubble.
 func bubble(t *testing.T, name string, w, h int, configure func(*Config), test func(*driver, []model.Row)) {
@@ -239,6 +241,8 @@ func cancelling(o act.Cancelled, when chan struct{}) func(*Config) {
 		}
 	}
 }
+
+func noConfirm(context.Context, model.Confirmation) ([]model.Row, error) { return nil, nil }
 
 func TestACancellationSaysWhatBecameOfIt(t *testing.T) {
 	for _, test := range []struct {

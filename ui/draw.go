@@ -41,14 +41,14 @@ func (c *Console) sides() (left, right int) {
 	return c.width - right, right
 }
 
-// split is the height of the tools above the chunks: as much as the tools need
-// and their bars could use, at most half.
+// split is the height of the tools above the chunks: what they need, with their
+// bars if those fit, at most half.
 func (c *Console) split() int {
-	need := max(1, len(c.tools.tools))
-	if len(c.tools.tools) > 0 {
-		need = 2*need + 1
+	n, most := len(c.tools.tools), c.bodyHeight()/2
+	if bars := 2*n + 3; n > 0 && bars <= most {
+		return max(4, bars)
 	}
-	return max(4, min(need+2, c.bodyHeight()/2))
+	return max(4, min(n+2, most))
 }
 
 // layout gives every part its size.
@@ -96,6 +96,9 @@ func (c *Console) draw() string {
 	lines = append(lines, c.header(now))
 	lines = append(lines, c.body(now)...)
 	lines = append(lines, c.verdictBar(), c.hints(now))
+	for i := range lines {
+		lines[i] = c.squeeze.line(lines[i])
+	}
 	return strings.Join(lines[:c.height], "\n")
 }
 
@@ -161,12 +164,12 @@ func (c *Console) panes(now time.Time, h int) []string {
 		return c.single(now, h)
 	}
 	if c.zoomed {
-		return c.pane(c.focus, now, c.width, h)
+		return c.pane(c.focus, now, 0, c.width, h)
 	}
 	left, right := c.sides()
 	tools := c.split()
-	side := append(c.pane(paneTools, now, right, tools), c.pane(paneChunks, now, right, h-tools)...)
-	return beside(c.pane(paneAssistant, now, left, h), side)
+	side := append(c.pane(paneTools, now, left, right, tools), c.pane(paneChunks, now, left, right, h-tools)...)
+	return beside(c.pane(paneAssistant, now, 0, left, h), side)
 }
 
 // paneLines are the lines inside a pane, and what its border says.
@@ -181,8 +184,9 @@ func (c *Console) paneLines(p paneID, now time.Time) ([]string, framed) {
 	return c.assistant.view(), framed{title: "Assistant", footer: c.assistant.footer(), focused: focused}
 }
 
-func (c *Console) pane(p paneID, now time.Time, w, h int) []string {
+func (c *Console) pane(p paneID, now time.Time, x, w, h int) []string {
 	lines, f := c.paneLines(p, now)
+	f.x = x
 	return c.styles.box(f, lines, w, h)
 }
 
@@ -191,7 +195,7 @@ func (c *Console) single(now time.Time, h int) []string {
 	st := &c.styles
 	lines, f := c.paneLines(c.focus, now)
 	row := " "
-	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(), "3 Chunks " + number(len(c.chunks.entries))} {
+	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(c.width >= 60), "3 Chunks " + number(len(c.chunks.entries))} {
 		if paneID(p) == c.focus {
 			row += st.titleFocus.in("["+label+"]") + " "
 		} else {
@@ -209,15 +213,15 @@ func (c *Console) single(now time.Time, h int) []string {
 			under = f.footer
 		}
 	}
-	out := append(make([]string, 0, h), row, rule)
+	out := append(make([]string, 0, h), strings.TrimRight(row, " "), rule)
 	out = append(out, block(lines, c.width, h-3)...)
 	return append(out, under)
 }
 
 // shortNote is the note in the row of counts.
-func (p *toolsPane) shortNote() string {
+func (p *toolsPane) shortNote(room bool) string {
 	s := number(len(p.tools))
-	if n := p.running(); n > 0 {
+	if n := p.running(); n > 0 && room {
 		s += " (" + number(n) + " running)"
 	}
 	return s

@@ -17,6 +17,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
+	"github.com/dlclark/regexp2"
 )
 
 // driver runs a console by hand inside a synctest bubble: messages go in one at
@@ -66,6 +67,8 @@ func drive(t testing.TB, w, h int, configure func(*Config)) *driver {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d.c = New(ctx, cfg)
+	// The highlighter's clock is a goroutine that a bubble would wait for.
+	t.Cleanup(regexp2.StopTimeoutClock)
 	t.Cleanup(cancel)
 	d.run(d.c.Init())
 	d.send(tea.WindowSizeMsg{Width: w, Height: h})

@@ -34,7 +34,7 @@ func (c *Console) header(now time.Time) string {
 	}
 	parts := []part{
 		{text: "aipscope", ink: st.accent, rank: 6},
-		{text: middle(safe.Line(c.turn.Action()), max(10, min(24, w/4))), ink: st.title, rank: 1},
+		{text: middle(safe.Line(c.turn.Action()), max(16, min(24, w/4))), ink: st.title, rank: 1},
 		{text: op, ink: st.dim, rank: 5},
 		{text: long, ink: st.link(c.link.State), rank: 0, right: true},
 		{text: chunks, ink: st.text, rank: 4, right: true},
@@ -56,11 +56,12 @@ func (c *Console) header(now time.Time) string {
 		if ansi.StringWidth(left.plain)+ansi.StringWidth(right.plain)+4 <= w {
 			return columns(" "+left.styled, right.styled+" ", w)
 		}
-		if parts[3].text != short {
+		// The reason of a lost link is worth more than what is said elsewhere.
+		if parts[3].text != short && !dropOne(parts, 5) {
 			parts[3].text = short
 			continue
 		}
-		if !dropOne(parts) {
+		if parts[3].text == short && !dropOne(parts, 2) {
 			return columns(" "+left.styled, right.styled+" ", w)
 		}
 	}
@@ -87,11 +88,11 @@ func joined(parts []part, gap string) (left, right run) {
 	return left, right
 }
 
-// dropOne empties the part of the highest rank, but never the first ones.
-func dropOne(parts []part) bool {
+// dropOne empties the part of the highest rank, from the given one on.
+func dropOne(parts []part, from int) bool {
 	at := -1
 	for i, p := range parts {
-		if p.text != "" && p.rank > 1 && (at < 0 || p.rank > parts[at].rank) {
+		if p.text != "" && p.rank >= from && (at < 0 || p.rank > parts[at].rank) {
 			at = i
 		}
 	}

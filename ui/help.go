@@ -46,15 +46,16 @@ func (c *Console) helpLines(w int) []string {
 // say.
 func (c *Console) hints(now time.Time) string {
 	st, w := &c.styles, c.width
-	line, width := " ", 1
+	line, width, i := " ", 1, 0
 	say, tone := c.noticed, c.noticeInk
 	if say == "" {
 		say, tone = c.cancelText(now)
 	}
 	if say != "" {
 		n := cut(say, w-2)
-		line += tone.in(n) + "   "
-		width += ansi.StringWidth(n) + 3
+		line += tone.in(n)
+		width += ansi.StringWidth(n)
+		i++
 	}
 	sep := "   "
 	if w < 100 {
@@ -71,11 +72,16 @@ func (c *Console) hints(now time.Time) string {
 				does = "leave (the action goes on)"
 			}
 			n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(does)
-			if width+n > w-1 {
+			if width+n+len(sep) > w-1 {
 				continue
 			}
-			line += st.accent.in(h.Key) + " " + st.dim.in(does) + sep
-			width += n + len(sep)
+			if i > 0 {
+				line += sep
+				width += len(sep)
+			}
+			line += st.accent.in(h.Key) + " " + st.dim.in(does)
+			width += n
+			i++
 		}
 	}
 	return fill(line, w)

@@ -108,6 +108,7 @@ var keyTable = []binding{
 
 	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
 	bind(doCancel, inViews, 3, "c", "cancel", (*Console).mayCancel, "c"),
+	bind(doCancel, inViews, 0, "c", "nothing left to cancel", (*Console).mayCancelNothing, "c"),
 	bind(doNextPane, inPanes, 4, "tab", "pane", nil, "tab", "right", "l"),
 	bind(doPrevPane, inPanes, 0, "shift+tab", "previous pane", nil, "shift+tab", "left", "h"),
 	bind(doPane1, inPanes, 0, "1", "assistant", nil, "1"),

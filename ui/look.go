@@ -1,13 +1,13 @@
 package ui
 
 import (
-	"strings"
-
 	"aipscope/follow"
 	"aipscope/model"
-	"aipscope/model/safe"
+	"aipscope/ui/markdown"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/glamour/ansi"
+	glamour "github.com/charmbracelet/glamour/styles"
+	"github.com/muesli/termenv"
 )
 
 // Look is how the console is drawn.
@@ -15,24 +15,13 @@ type Look struct {
 	ASCII, NoColor, PlainScreen bool
 }
 
-type plainDoc struct {
-	src string
-	w   int
-}
-
-func (d *plainDoc) Append(s string) { d.src += s }
-func (d *plainDoc) Finish()         {}
-func (d *plainDoc) SetWidth(w int)  { d.w = w }
-func (d *plainDoc) all() []string {
-	if d.src == "" {
-		return nil
+func (l Look) document(faint bool) document {
+	style := glamour.DarkStyleConfig
+	if faint {
+		style = ansi.StyleConfig{Document: ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Faint: new(true)}}}
 	}
-	return strings.Split(ansi.Wrap(strings.ReplaceAll(safe.Text(d.src), "\t", "    "), d.w, ""), "\n")
+	return markdown.New(markdown.Options{Width: 80, Style: style, Profile: termenv.ANSI256})
 }
-func (d *plainDoc) Height() int             { return len(d.all()) }
-func (d *plainDoc) Lines(a, b int) []string { return d.all()[a:b] }
-
-func (l Look) document(faint bool) document { return &plainDoc{} }
 
 func newStyles(l Look) styles {
 	i := func(s string) ink { return ink{"\x1b[" + s + "m", reset} }

@@ -12,6 +12,7 @@ import (
 	"aipscope/model/turntest"
 
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // Of the keys that work at one time, none means two things; and every key that
@@ -138,7 +139,7 @@ func TestEveryWriteIsOneSynchronisedFrame(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	want := "\x1b[?2026hframe one\x1b[?2026l\x1b[?2026hframe two\x1b[?2026l"
+	want := "\x1b[?2026h\x1b[?7lframe one\x1b[?7h\x1b[?2026l\x1b[?2026h\x1b[?7lframe two\x1b[?7h\x1b[?2026l"
 	if f.String() != want || f.writes != 2 || o.Fd() != 99 {
 		t.Errorf("%d writes: %q", f.writes, f.String())
 	}
@@ -156,5 +157,23 @@ func TestTheLastFrameTellsTheVerdict(t *testing.T) {
 			}
 		}
 		d.shows("paused") // and the console is as it was
+	})
+}
+
+// Keys held down over a slow line come at once; so does a text that is pasted
+// by accident.
+func TestKeysThatComeAtOnceMoveButNeverAct(t *testing.T) {
+	bubble(t, "chat_markdown", 80, 24, cancelling(act.Cancelled{}, nil), func(d *driver, rows []model.Row) {
+		d.play(rows[:200])
+		d.press("3", "kkkk")
+		if s := d.c.chunks.list; s.selected != s.n-5 {
+			t.Errorf("selected %d of %d", s.selected, s.n)
+		}
+		d.press("abc qq", "enter")
+		d.hides("Ask the daemon", "cancelling", "goes on without")
+		d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("c"), Paste: true})
+		d.hides("Ask the daemon")
+		d.press("esc", "c", "too late now")
+		d.shows("reason too late now")
 	})
 }

@@ -71,7 +71,7 @@ func (s *sheet) bodySize() (w, h int) {
 	if s.wide() {
 		return max(1, s.w-factsWidth-5), max(1, s.h-2)
 	}
-	return max(1, s.w-4), max(1, s.h-2-len(s.factLines(s.w-2))-1)
+	return max(1, s.w-4), max(1, s.h-2-len(s.factLines(s.w-3))-1)
 }
 
 // take shows what a load brought, and reports whether it was awaited.
@@ -156,7 +156,7 @@ func (s *sheet) view() []string {
 	}
 	if !s.wide() {
 		var lines []string
-		for _, l := range s.factLines(s.w - 2) {
+		for _, l := range s.factLines(s.w - 3) {
 			lines = append(lines, " "+l)
 		}
 		lines = append(lines, s.st.border.in(strings.Repeat(s.st.lines.horizontal, max(0, s.w-2))))
@@ -174,7 +174,7 @@ func (s *sheet) view() []string {
 	lines := block(body, bw, bh)
 	bar := s.st.border.in(s.st.lines.vertical)
 	for i := range lines {
-		lines[i] = " " + lines[i] + " " + bar + side[i]
+		lines[i] = " " + lines[i] + " " + column(lines[i], bw+3) + bar + side[i]
 	}
 	return s.st.box(f, lines, s.w, s.h)
 }
@@ -186,7 +186,8 @@ type chunkRequest struct {
 	entry         model.Entry
 	before        time.Time
 	revealed, raw bool
-	w, h          int
+	w             int
+	zone          *time.Location
 	row           func(context.Context, int64) (model.Row, error)
 	mask          func(json.RawMessage) json.RawMessage
 }
@@ -256,10 +257,10 @@ func (q chunkRequest) frameFacts(row model.Row) []fact {
 		out = append(out, fact{"event", aip.EventChunk}, fact{"id", "chunk:" + sequence(row.Chunk.Sequence)})
 	}
 	if !row.At.IsZero() {
-		out = append(out, fact{"arrived", row.At.Format("15:04:05.000")})
+		out = append(out, fact{"arrived", row.At.In(q.zone).Format("15:04:05.000")})
 	}
 	if at := q.entry.At; !at.IsZero() && q.entry.Timed {
-		out = append(out, fact{"recorded", at.Format("15:04:05.000")})
+		out = append(out, fact{"recorded", at.In(q.zone).Format("15:04:05.000")})
 	}
 	if !q.before.IsZero() && !q.entry.At.IsZero() {
 		out = append(out, fact{"after", apart(q.entry.At.Sub(q.before))})

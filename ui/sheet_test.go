@@ -55,7 +55,7 @@ func TestToolsAndChunksLeadToEachOther(t *testing.T) {
 		d.press("r")
 		d.shows("REVEALED")
 		d.press("enter")
-		d.shows("Chunk "+sequence(tool.Started), "masked, r reveals", "made the tool row "+tool.Key)
+		d.shows("Chunk "+sequence(tool.Started), "masked, r reveals", "of a tool, enter opens it")
 		d.press("enter")
 		d.shows("Tool "+tool.Name, "masked, r reveals")
 		d.press("enter", "esc") // to the chunk, and back to the tool

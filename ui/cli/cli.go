@@ -81,6 +81,7 @@ after any disconnect or crash.`,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
 		RunE:              a.runActions,
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -108,7 +109,7 @@ after any disconnect or crash.`,
 func (a *app) prepare() error {
 	set, err := loadSettings(a.configFile, a.getenv)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	over := func(dst *string, flag string) {
 		if flag != "" {

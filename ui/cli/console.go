@@ -25,7 +25,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	masker := mask.New(f.action)
 	cfg := ui.Config{
 		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
-		Confirm: f.confirm, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look(out), Clock: f.now,
+		Confirm: f.confirm, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look(), Clock: f.now,
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
@@ -78,13 +78,13 @@ func (f *face) readRow(ctx context.Context, number int64) (model.Row, error) {
 }
 
 // cancel carries the console's cancel out.
-func (f *face) cancel(ctx context.Context, reason string) (ui.CancelOutcome, error) {
+func (f *face) cancel(ctx context.Context, reason string) (act.Cancelled, error) {
 	end, err := f.actor(f.log, f.action).Cancel(ctx, reason)
 	if err != nil {
-		return ui.CancelOutcome{}, errors.New(explain(err))
+		err = errors.New(explain(err))
 	}
-	kinds := map[act.End]ui.CancelKind{
-		act.EndCancelled: ui.CancelDone, act.EndFinished: ui.CancelTooLate, act.EndRefused: ui.CancelRefused, act.EndGoesOn: ui.CancelAccepted,
-	}
-	return ui.CancelOutcome{Kind: kinds[end.End], Status: end.State, Code: end.Code}, nil
+	return end, err
 }
+
+// look is how the console is drawn on this terminal.
+func (f *face) look() ui.Look { return ui.Look{PlainScreen: f.set.PlainScreen} }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"strconv"
@@ -41,11 +42,13 @@ type blocks struct {
 	margin                                        int
 
 	glamour map[int]renderer.Renderer // by width
+	out     bytes.Buffer
+	writer  *bufio.Writer
 }
 
 func newBlocks(o Options) *blocks {
 	s := o.Style
-	b := &blocks{profile: o.Profile, links: o.Hyperlinks, glamour: make(map[int]renderer.Renderer)}
+	b := &blocks{profile: o.Profile, links: o.Hyperlinks, glamour: make(map[int]renderer.Renderer), writer: bufio.NewWriter(nil)}
 	b.base = penOf(s.Document.StylePrimitive, o.Profile)
 	pen := func(p ansi.StylePrimitive) pen { return penOf(p, o.Profile).over(b.base) }
 	b.quote, b.item, b.number, b.task = pen(s.BlockQuote.StylePrimitive), pen(s.Item), pen(s.Enumeration), pen(s.Task.StylePrimitive)
@@ -195,11 +198,12 @@ func (b *blocks) render(src *source, n ast.Node, width int, base pen) [][]run {
 	}
 	doc := ast.NewDocument()
 	doc.AppendChild(doc, n)
-	var out bytes.Buffer
-	if err := g.Render(&out, src.buf, doc); err != nil {
+	b.out.Reset()
+	b.writer.Reset(&b.out)
+	if err := g.Render(b.writer, src.buf, doc); err != nil {
 		panic(err) // block shows the source instead
 	}
-	return trimBlank(runsOf(safe.Filter(undisguised(out.String())), base))
+	return trimBlank(runsOf(safe.Filter(undisguised(b.out.String())), base))
 }
 
 // table renders a table at its natural width if that fits, else squeezed; its

@@ -57,9 +57,6 @@ func (p pen) over(below pen) pen {
 // penOf is the pen of a glamour style in a colour profile.
 func penOf(s ansi.StylePrimitive, profile termenv.Profile) pen {
 	var p pen
-	if profile == termenv.Ascii {
-		return p
-	}
 	color := func(c *string, bg bool) string {
 		if c == nil || *c == "" {
 			return ""
@@ -267,7 +264,9 @@ func wrap(dst []string, line []run, width int, mode wrapMode) []string {
 		}
 		text = string(b)
 	}
-	if len(text) <= width && ascii(text) {
+	if !ascii(text) {
+		line = snapped(line, text)
+	} else if len(text) <= width {
 		return append(dst, paint(line, 0, len(text)))
 	}
 
@@ -316,6 +315,28 @@ func wrap(dst []string, line []run, width int, mode wrapMode) []string {
 		dst = append(dst, paint(line, start, len(text)))
 	}
 	return dst
+}
+
+// snapped moves the changes of pen to where a grapheme cluster ends: an escape
+// inside one would take it apart.
+func snapped(line []run, text string) []run {
+	if len(line) < 2 {
+		return line
+	}
+	out := make([]run, 0, len(line))
+	start, end, at := 0, 0, 0
+	for _, r := range line {
+		end += len(r.text)
+		for at < end {
+			size, _ := cluster(text[at:])
+			at += size
+		}
+		if at > start {
+			out = append(out, run{text[start:at], r.pen})
+			start = at
+		}
+	}
+	return out
 }
 
 // fits reports whether the word that s begins with fits on a line of its own. One

@@ -45,7 +45,7 @@ type palette struct {
 func newPalette(block ansi.StyleCodeBlock, base pen, profile termenv.Profile) palette {
 	p := palette{base: penOf(block.StylePrimitive, profile).over(base)}
 	c := block.Chroma
-	if c == nil || profile == termenv.Ascii {
+	if c == nil {
 		return p
 	}
 	p.pens = make(map[chroma.TokenType]pen)

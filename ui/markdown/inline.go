@@ -55,19 +55,20 @@ func (s *source) add(text_ string) text.Segment {
 	return text.NewSegment(start, len(s.buf))
 }
 
-// blankBefore reports whether an empty line stands before a block, quote marks
-// aside.
+// blankBefore reports whether an empty line stands before a block; in a quote its
+// marks do not count.
 func (s *source) blankBefore(n ast.Node) bool {
 	at := startOf(n)
 	if at <= 0 || at > s.end {
 		return false
 	}
-	line := s.buf[:s.lineStart(at)]
-	if len(line) == 0 {
-		return false
+	marks := ""
+	for p := n.Parent(); p != nil; p = p.Parent() {
+		if p.Kind() == ast.KindBlockquote {
+			marks = ">"
+		}
 	}
-	line = line[:len(line)-1]
-	return strings.Trim(string(line[strings.LastIndexByte(string(line[max(0, len(line)-256):]), '\n')+1+max(0, len(line)-256):]), " \t>") == ""
+	return emptyLineBefore(s.buf, s.lineStart(at), marks)
 }
 
 // lineStart is where the line that holds at begins.

@@ -33,7 +33,7 @@ const (
 	maxLive = 4 << 10
 	// maxOpen bounds a block, in bytes; longer ones (code fences apart) are cut and
 	// stay plain. A parser's worst case grows with the square of it.
-	maxOpen = 64 << 10
+	maxOpen = 32 << 10
 	// window is how much text is parsed at first to find where it may be cut.
 	window = 8 << 10
 )
@@ -42,7 +42,7 @@ const (
 type Options struct {
 	Width      int              // in cells, at least 1
 	Style      ansi.StyleConfig // margins are ignored but for the code block's
-	Profile    termenv.Profile  // TrueColor by default; Ascii writes no escapes at all
+	Profile    termenv.Profile  // TrueColor by default; Ascii leaves bold and its like, and no colour
 	Hyperlinks bool             // addresses become OSC 8 hyperlinks
 }
 
@@ -255,7 +255,7 @@ func (d *Document) divide() {
 			whole = len(t.text)
 		}
 		over := len(t.text) > maxOpen
-		if !over && !d.ended && (whole <= t.tried || t.tried > 2*window && whole < t.tried+t.tried/4) {
+		if !over && !d.ended && !t.worthTrying(whole) {
 			return
 		}
 		at, goesOn, found := d.search(whole)
@@ -273,6 +273,15 @@ func (d *Document) divide() {
 			return
 		}
 	}
+}
+
+// worthTrying reports whether more whole lines may have brought a cut. In a block that is long
+// already they are looked at when they have an empty line among them or are many.
+func (t *tail) worthTrying(whole int) bool {
+	if whole <= t.tried || t.tried <= maxLive {
+		return whole > t.tried
+	}
+	return whole > t.tried+t.tried/8 || bytes.Contains(t.text[t.tried-1:whole], []byte("\n\n"))
 }
 
 // withoutEmptyLines drops the empty lines that text begins with.

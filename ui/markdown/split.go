@@ -7,6 +7,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	astext "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -94,17 +95,29 @@ func cut(src []byte, known definitions, before listGoesOn) (int, listGoesOn) {
 			return at, goesOn
 		}
 	}
+	if last != nil && endsAtEmptyLine(last) && emptyLineBefore(src, len(src), "") {
+		return len(src), listGoesOn{}
+	}
 	for n := last; n != nil && n.PreviousSibling() != nil; n = n.PreviousSibling() {
 		at := startOf(n)
 		if at <= 0 || at >= len(src) {
 			continue
 		}
 		at = s.lineStart(at)
-		if at > 0 && (emptyLineBefore(src, at) || begins(src[at:], n)) {
+		if at > 0 && (emptyLineBefore(src, at, "") || begins(src[at:], n)) {
 			return at, listGoesOn{}
 		}
 	}
 	return 0, listGoesOn{}
+}
+
+// endsAtEmptyLine reports whether n is of a kind that an empty line closes.
+func endsAtEmptyLine(n ast.Node) bool {
+	switch n.Kind() {
+	case ast.KindParagraph, ast.KindHeading, ast.KindThematicBreak, ast.KindBlockquote, ast.KindLinkReferenceDefinition, astext.KindTable:
+		return true
+	}
+	return false
 }
 
 func cutList(s *source, list *ast.List, first bool, before listGoesOn) (int, listGoesOn) {
@@ -126,20 +139,29 @@ func cutList(s *source, list *ast.List, first bool, before listGoesOn) (int, lis
 		return 0, listGoesOn{}
 	}
 	at := s.lineStart(item.Pos())
-	goesOn.blank = emptyLineBefore(s.buf, at)
+	goesOn.blank = emptyLineBefore(s.buf, at, "")
 	return at, goesOn
 }
 
-// emptyLineBefore reports whether the line that ends at at is empty.
-func emptyLineBefore(src []byte, at int) bool {
-	line := src[:max(at-1, 0)]
+// emptyLineBefore reports whether there is a line that ends at at and holds
+// nothing but space and marks.
+func emptyLineBefore(src []byte, at int, marks string) bool {
+	if at == 0 {
+		return false
+	}
+	line := src[:at-1]
 	line = line[bytes.LastIndexByte(line, '\n')+1:]
-	return len(bytes.TrimLeft(line, " \t")) == 0
+	return len(bytes.TrimLeft(line, " \t"+marks)) == 0
 }
 
 // begins reports whether block n, at the start of src, is of a kind that ends a
-// paragraph before it.
+// paragraph before it. A line that might have been the underline of a heading
+// is not taken: it makes the parser look at the paragraph in another way.
 func begins(src []byte, n ast.Node) bool {
+	line, _, _ := bytes.Cut(src, []byte("\n"))
+	if len(bytes.Trim(line, "-= \t")) == 0 {
+		return false
+	}
 	switch n.Kind() {
 	case ast.KindHeading:
 		return bytes.HasPrefix(bytes.TrimLeft(src, " "), []byte("#"))

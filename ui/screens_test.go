@@ -1,0 +1,99 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"aipscope/follow"
+	"aipscope/follow/act"
+	"aipscope/model"
+
+	"github.com/charmbracelet/x/exp/golden"
+)
+
+// What the screen looks like, as a terminal shows it. Run with -update after a
+// wanted change, and look at what changed.
+func TestScreens(t *testing.T) {
+	for _, s := range []struct {
+		name, recording string
+		rows            int // of the recording; 0 for all and the end of the watch
+		keys            []string
+	}{
+		{"live", "chat_tools", 90, nil},
+		{"live tools", "chat_tools", 40, []string{"2"}},
+		{"settled", "chat_tools", 0, nil},
+		{"accepted", "chat_markdown", 0, []string{"g"}},
+		{"tables and code", "chat_markdown", 0, []string{"pgup", "pgup"}},
+		{"responses", "responses_tools", 0, nil},
+		{"session with an approval", "session_stream_approval_once", 0, nil},
+		{"waiting", "runs_approval_events", 30, nil},
+		{"thinking", "session_stream_reasoning", 0, []string{"t"}},
+		{"failed", "chat_error_partial", 0, nil},
+		{"partial", "chat_length", 0, nil},
+		{"cancelled", "runs_stopped_events", 0, nil},
+		{"incomplete", "chat_disconnect", 0, []string{"v"}},
+		{"contradicted", "session_stream_failing_after_text", 0, []string{"v"}},
+		{"verdict", "chat_tools", 0, []string{"v"}},
+		{"hostile labels", "chat_tools_hostile", 0, []string{"2"}},
+		{"chunks", "chat_tools", 0, []string{"3", "k", "k"}},
+		{"chunk", "responses_tools", 0, []string{"3", "g", "j", "j", "j", "j", "enter"}},
+		{"chunk revealed", "responses_tools", 0, []string{"3", "g", "j", "j", "j", "j", "enter", "r"}},
+		{"tool", "responses_tools", 0, []string{"2", "enter"}},
+		{"cancel", "chat_tools", 90, []string{"c"}},
+		{"confirm", "chat_tools", 0, []string{"e", "j", " "}},
+		{"help", "chat_tools", 90, []string{"?"}},
+		{"leaving", "chat_tools", 90, []string{"q"}},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			t.Run(strings.ReplaceAll(s.name, " ", "_")+"/"+number(size[0]), func(t *testing.T) {
+				var screen string
+				configure := cancelling(act.Cancelled{}, nil)
+				bubble(t, s.recording, size[0], size[1], func(c *Config) {
+					configure(c)
+					c.Confirm = noConfirm
+				}, func(d *driver, rows []model.Row) {
+					if s.rows > 0 {
+						d.play(rows[:s.rows])
+					} else {
+						d.finish(rows)
+					}
+					d.press(s.keys...)
+					screen = d.screen()
+				})
+				golden.RequireEqual(t, []byte(screen))
+			})
+		}
+	}
+}
+
+func TestScreenWhileReconnecting(t *testing.T) {
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
+		t.Run(number(size[0]), func(t *testing.T) {
+			var screen string
+			bubble(t, "chat_tools", size[0], size[1], nil, func(d *driver, rows []model.Row) {
+				d.play(rows[:60])
+				d.feed(follow.Batch{Links: []follow.Link{{State: follow.Retrying, Attempt: 2, Wait: 7 * time.Second, Reason: "connection reset"}}})
+				d.pass(3 * time.Second)
+				screen = d.screen()
+			})
+			golden.RequireEqual(t, []byte(screen))
+		})
+	}
+}
+
+func TestScreenWithoutBoxesOrGlyphs(t *testing.T) {
+	for name, look := range map[string]func(*Config){
+		"plain": func(c *Config) { c.Look.PlainScreen = true },
+		"ascii": func(c *Config) { c.Look.ASCII = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var screen string
+			bubble(t, "chat_tools", 100, 30, look, func(d *driver, rows []model.Row) {
+				d.finish(rows)
+				screen = d.screen()
+			})
+			golden.RequireEqual(t, []byte(screen))
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package ui
+
+import "strings"
+
+// squeezer takes out of a line the colour changes that nobody can see: a frame
+// is made of many short strings, each with its own beginning and end, and most of
+// what ends begins again behind a few spaces. Lines stay whole in themselves,
+// for the renderer leaves out those that have not changed.
+type squeezer struct {
+	inked map[string]bool // whether a state of colours shows on a space
+}
+
+// line returns s with as few colour changes as it needs. Other escapes pass.
+func (q *squeezer) line(s string) string {
+	if strings.IndexByte(s, '\x1b') < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	want, has := "", "" // the changes since the last reset: asked for, and written
+	for len(s) > 0 {
+		if seq, ok := cutSGR(s); ok {
+			s = s[len(seq):]
+			switch {
+			case seq == "\x1b[m" || seq == reset:
+				want = ""
+			case strings.HasPrefix(seq, "\x1b[0;"):
+				want = seq
+			default:
+				want += seq
+			}
+			continue
+		}
+		n := strings.IndexByte(s[1:], '\x1b') + 1
+		if n == 0 {
+			n = len(s)
+		}
+		run := s[:n]
+		s = s[n:]
+		if want != has && (strings.Trim(run, " ") != "" || q.shows(want) || q.shows(has)) {
+			switch {
+			case strings.HasPrefix(want, has):
+				b.WriteString(want[len(has):])
+			case want == "":
+				b.WriteString(reset)
+			case strings.HasPrefix(want, "\x1b[0;"):
+				b.WriteString(want)
+			default:
+				b.WriteString("\x1b[0;" + want[2:])
+			}
+			has = want
+		}
+		b.WriteString(run)
+	}
+	if has != "" {
+		b.WriteString(reset)
+	}
+	return b.String()
+}
+
+// cutSGR returns the colour change that s begins with.
+func cutSGR(s string) (string, bool) {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return "", false
+	}
+	for i := 2; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == 'm':
+			return s[:i+1], true
+		case c >= '0' && c <= '9', c == ';', c == ':':
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+// shows reports whether a state of colours shows on a space: a background, a
+// line through or under it, or reversed colours.
+func (q *squeezer) shows(state string) bool {
+	if state == "" {
+		return false
+	}
+	if v, ok := q.inked[state]; ok {
+		return v
+	}
+	v := false
+	for _, seq := range strings.Split(strings.TrimPrefix(state, "\x1b["), "\x1b[") {
+		codes := strings.Split(strings.TrimSuffix(seq, "m"), ";")
+		for i := 0; i < len(codes); i++ {
+			switch c := codes[i]; {
+			case c == "38":
+				// A foreground: what follows is its number, not a code.
+				if i+1 < len(codes) && codes[i+1] == "5" {
+					i += 2
+				} else {
+					i += 4
+				}
+			case c == "" || c == "0" || c == "1" || c == "2" || c == "3" || c == "22" || c == "23" || c == "39":
+			case len(c) == 2 && (c[0] == '3' || c[0] == '9'):
+			default:
+				v = true
+			}
+		}
+	}
+	if q.inked == nil || len(q.inked) > 1000 {
+		q.inked = map[string]bool{}
+	}
+	q.inked[state] = v
+	return v
+}
