@@ -357,7 +357,7 @@ func (c *Console) cancelled(m cancelMsg) {
 	if m.err != nil {
 		c.cancelSent = false
 		if !errors.Is(m.err, context.Canceled) {
-			c.notice("The cancellation could not be sent: "+safe.Line(m.err.Error()), c.styles.bad)
+			c.notice("The cancellation could not be sent: "+safe.Line(m.err.Error()), c.styles.word(model.Failed))
 		}
 		return
 	}
@@ -381,16 +381,16 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 	switch o.End {
 	case act.EndRefused:
 		if o.Code == "" {
-			return "the cancellation was refused", st.bad
+			return "the cancellation was refused", st.word(model.Failed)
 		}
-		return "the cancellation was refused: " + safe.Line(o.Code), st.bad
+		return "the cancellation was refused: " + safe.Line(o.Code), st.word(model.Failed)
 	case act.EndFinished:
 		return "it finished before the cancellation: " + safe.Line(o.State), st.text
 	case act.EndGoesOn:
 		if c.turn.Settled() {
 			return "", ink{}
 		}
-		return "the daemon accepted the cancellation, the action has not ended yet", st.doubt
+		return "the daemon accepted the cancellation, the action has not ended yet", st.word(model.Unconfirmed)
 	}
 	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
 		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text
@@ -415,9 +415,9 @@ func (c *Console) sendConfirm() tea.Cmd {
 func (c *Console) confirmed(m confirmMsg) {
 	c.dirty = true
 	if m.err != nil {
-		c.notice("The confirmation was not kept: "+safe.Line(m.err.Error()), c.styles.bad)
+		c.notice("The confirmation was not kept: "+safe.Line(m.err.Error()), c.styles.word(model.Failed))
 		return
 	}
 	c.apply(m.rows)
-	c.notice("Confirmed, and kept in the journal.", c.styles.good)
+	c.notice("Confirmed, and kept in the journal.", c.styles.word(model.Accepted))
 }

@@ -272,7 +272,7 @@ func (p *assistantPane) cursor(out []string) []string {
 	for len(out) > 0 && out[len(out)-1] == "" {
 		out = out[:len(out)-1]
 	}
-	mark := p.st.dim.in(p.st.glyphs.cursor)
+	mark := p.st.dim.in(p.st.glyphs.Cursor)
 	last := p.stretches[len(p.stretches)-1]
 	if last.seg.Kind == model.SegmentText && len(out) > 0 && ansi.StringWidth(out[len(out)-1]) < p.w {
 		out[len(out)-1] += mark
@@ -284,7 +284,7 @@ func (p *assistantPane) cursor(out []string) []string {
 // mark is the quiet line that stands where something else than text happened.
 func (p *assistantPane) mark(s *stretch) string {
 	st, w := p.st, p.measure()
-	lead := st.glyphs.mark + " "
+	lead := st.glyphs.Ran + " "
 	chars := counted(len(s.seg.Text()), "character", "characters")
 	hint := ", t shows it"
 	if p.unfolded {
@@ -295,7 +295,7 @@ func (p *assistantPane) mark(s *stretch) string {
 		var b strings.Builder
 		for i, key := range s.seg.Tools {
 			if i > 0 {
-				b.WriteString(" " + st.glyphs.dot + " ")
+				b.WriteString(" " + st.signs.dot + " ")
 			}
 			t := p.names[key]
 			if t == nil {

@@ -23,11 +23,21 @@ type framed struct {
 // shift with them.
 func column(line string, x int) string {
 	for _, r := range line {
-		if r >= 0x300 && (r < 0x2010 || r > 0x25ff) {
+		if !steady(r) {
 			return fmt.Sprintf("\x1b[%dG", x+1)
 		}
 	}
 	return ""
+}
+
+// steady reports whether a rune takes one cell on every terminal: Latin letters,
+// punctuation, arrows, mathematics, lines and blocks, and the marks of the glyph sets.
+func steady(r rune) bool {
+	switch {
+	case r < 0x300, 0x2010 <= r && r < 0x2300, 0x2500 <= r && r < 0x25fd:
+		return true
+	}
+	return r == '✓' || r == '✗'
 }
 
 // moves are what column writes.
@@ -56,19 +66,19 @@ func (s *styles) box(f framed, lines []string, w, h int) []string {
 		}
 		return append(out, fill(f.footer, w))
 	}
-	g := s.lines
-	out = append(out, edge.in(g.topLeft)+s.rule(edge, f.title, f.note, f.focused, f.alarm, w-2)+edge.in(g.topRight))
-	side := edge.in(g.vertical)
+	g := s.glyphs.Border
+	out = append(out, edge.in(g.TopLeft)+s.rule(edge, f.title, f.note, f.focused, f.alarm, w-2)+edge.in(g.TopRight))
+	side := edge.in(g.Left)
 	for _, line := range block(lines, w-2, h-2) {
 		out = append(out, side+line+column(line, f.x+w-1)+side)
 	}
-	return append(out, edge.in(g.bottomLeft)+s.rule(edge, "", f.footer, false, f.alarm, w-2)+edge.in(g.bottomRight))
+	return append(out, edge.in(g.BottomLeft)+s.rule(edge, "", f.footer, false, f.alarm, w-2)+edge.in(g.BottomRight))
 }
 
 // rule draws a horizontal line of w cells with a title near its left end and a
 // note near its right end.
 func (s *styles) rule(edge ink, title, note string, focused, alarm bool, w int) string {
-	h := s.lines.horizontal
+	h := s.glyphs.Rule
 	// The note says what the pane does not show, so the title gives way to it.
 	if note != "" {
 		if note = cut(note, w-5); note != "" {

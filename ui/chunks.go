@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"aipscope/model"
@@ -137,9 +138,9 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 	case e.Conflict:
 		flag, tone = st.wordGlyph(model.Contradicted), st.word(model.Contradicted)
 	case e.Recovered:
-		flag = st.glyphs.recovered
+		flag = st.signs.recovered
 	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:
-		flag, tone = st.glyphs.gap, st.word(model.Partial)
+		flag, tone = st.signs.gap, st.word(model.Partial)
 	}
 	seq := fillLeft(sequence(e.Sequence), wide)
 	kind := fill(kindName(e.Kind), 5)
@@ -152,15 +153,15 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 	}
 	frame := fill(frameName(e), max(0, p.w-wide-10-ansi.StringWidth(right)))
 	if selected {
-		return st.selected.in(fill(st.glyphs.pointer+flag+seq+" "+kind+" "+frame+right+" ", p.w))
+		return st.selected.in(fill(st.glyphs.Chosen+flag+seq+" "+kind+" "+frame+right+" ", p.w))
 	}
 	kindInk := st.dim
 	if e.Kind == aip.KindError {
 		kindInk = st.word(model.Failed)
 	}
 	body := st.text
-	if e.Frame == "other" || e.Recovered {
-		body = st.dim
+	if e.Frame == "other" || e.Recovered || strings.HasSuffix(e.Frame, ".delta") || strings.HasSuffix(e.Frame, ".text") {
+		body = st.dim // words are read on the left; here the eye looks for the rest
 	}
 	return " " + tone.in(flag) + st.dim.in(seq+" ") + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(right)
 }

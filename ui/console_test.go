@@ -354,8 +354,8 @@ func TestLinkStatesAreSaidWithTheirReason(t *testing.T) {
 		want string
 	}{
 		{follow.Link{State: follow.Connecting, Attempt: 1}, "◌ connecting"},
-		{follow.Link{State: follow.Retrying, Attempt: 3, Wait: 4 * time.Second, Reason: "connection reset"}, "◌ reconnecting in 4 s (attempt 3, connection reset)"},
-		{follow.Link{State: follow.Draining}, "● reading what is left"},
+		{follow.Link{State: follow.Retrying, Attempt: 3, Wait: 4 * time.Second, Reason: "connection reset"}, "↻ reconnecting in 4 s (attempt 3, connection reset)"},
+		{follow.Link{State: follow.Draining}, "▾ reading what is left"},
 		{follow.Link{State: follow.Refused, Reason: "the token was refused\x1b]0;x\a"}, "✗ refused: the token was refused‹U+001B›]0;x‹U+0007›"},
 	} {
 		bubble(t, "chat_ok", 140, 24, nil, func(d *driver, rows []model.Row) {

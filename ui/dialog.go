@@ -139,12 +139,12 @@ func (d *confirmDialog) view(w, h int) []string {
 	lines = append(lines, "")
 	from, to := d.list.window()
 	for i := from; i < to; i++ {
-		box := st.glyphs.unmarked
+		box := "[" + st.glyphs.Unticked + "]"
 		if d.marked[i] {
-			box = st.glyphs.marked
+			box = "[" + st.glyphs.Ticked + "]"
 		}
 		if i == d.list.selected {
-			lines = append(lines, st.selected.in(fill(st.glyphs.pointer+box+" "+d.rows[i].text, w-2)))
+			lines = append(lines, st.selected.in(fill(st.glyphs.Chosen+box+" "+d.rows[i].text, w-2)))
 			continue
 		}
 		lines = append(lines, " "+st.text.in(cut(box+" "+d.rows[i].text, w-4)))

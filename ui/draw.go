@@ -97,6 +97,9 @@ func (c *Console) draw() string {
 	lines = append(lines, c.body(now)...)
 	lines = append(lines, c.verdictBar(), c.hints(now))
 	for i := range lines {
+		if c.styles.ascii {
+			lines[i] = strings.ReplaceAll(lines[i], "…", c.styles.glyphs.Ellipsis) // of what was cut; one cell as well
+		}
 		lines[i] = c.squeeze.line(lines[i])
 	}
 	return strings.Join(lines[:c.height], "\n")

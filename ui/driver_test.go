@@ -13,6 +13,7 @@ import (
 	"aipscope/follow"
 	"aipscope/model"
 	"aipscope/model/turntest"
+	"aipscope/themes"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
@@ -60,6 +61,7 @@ func drive(t testing.TB, w, h int, configure func(*Config)) *driver {
 			return row, nil
 		},
 		Mask:  maskAll,
+		Look:  Look{Theme: themes.Auto(true)},
 		Clock: func() time.Time { return d.from.Add(time.Since(d.start)) },
 	}
 	if configure != nil {

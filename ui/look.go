@@ -1,43 +1,104 @@
 package ui
 
 import (
-	"aipscope/follow"
-	"aipscope/model"
+	"strings"
+
+	"aipscope/themes"
 	"aipscope/ui/markdown"
 
 	"github.com/charmbracelet/glamour/ansi"
-	glamour "github.com/charmbracelet/glamour/styles"
 	"github.com/muesli/termenv"
 )
 
 // Look is how the console is drawn.
 type Look struct {
-	ASCII, NoColor, PlainScreen bool
+	Theme       themes.Theme
+	Profile     termenv.Profile // the colours that the terminal has; Ascii is no escapes at all
+	NoColor     bool            // weight and reversal stay
+	ASCII       bool
+	PlainScreen bool // no boxes and no colours, one thing below the other
 }
 
+func (l Look) theme() themes.Theme {
+	if l.NoColor || l.PlainScreen {
+		return l.Theme.NoColor()
+	}
+	return l.Theme
+}
+
+func (l Look) glyphs() themes.Glyphs {
+	if l.ASCII {
+		return themes.ASCII()
+	}
+	return themes.Unicode()
+}
+
+// document returns a new document; thinking and what is said beside the answer
+// are faint.
 func (l Look) document(faint bool) document {
-	style := glamour.DarkStyleConfig
+	t := l.theme()
+	o := markdown.Options{Width: textMeasure, Style: t.Glamour(l.glyphs()), Profile: l.Profile}
 	if faint {
-		style = ansi.StyleConfig{Document: ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Faint: new(true)}}}
+		o.Style = t.NoColor().Glamour(l.glyphs())
+		o.Style.Document.StylePrimitive = ansi.StylePrimitive{}
+		if dim := string(t.Role(themes.Dim)); dim != "" {
+			o.Style.Document.Color = &dim
+		} else {
+			o.Style.Document.Faint = new(true)
+		}
 	}
-	return markdown.New(markdown.Options{Width: 80, Style: style, Profile: termenv.ANSI256})
+	return markdown.New(o)
 }
 
-func newStyles(l Look) styles {
-	i := func(s string) ink { return ink{"\x1b[" + s + "m", reset} }
-	s := styles{plain: l.PlainScreen, ascii: l.ASCII, lines: unicodeLines, glyphs: unicodeMarks,
-		text: i("38;5;252"), dim: i("38;5;244"), accent: i("38;5;110"), key: i("38;5;110"), border: i("38;5;238"), borderFocus: i("38;5;110"),
-		title: i("38;5;250"), titleFocus: i("1;38;5;110"), selected: i("7"), alarm: i("1;38;5;203"), cursor: i("7"), good: i("32"), bad: i("31"), doubt: i("36"),
-		words:      map[model.Word]ink{model.Accepted: i("32"), model.Failed: i("31"), model.Unconfirmed: i("36")},
-		wordGlyphs: map[model.Word]string{"pending": "◌", "awaiting_approval": "⏸", "accepted": "✓", "unconfirmed": "◐", "partial": "◑", "failed": "✗", "cancelled": "⊘", "incomplete": "?", "contradicted": "≠"},
-		tools:      map[model.ToolStatus]ink{model.ToolRunning: i("34"), model.ToolFailed: i("31"), model.ToolCompleted: i("32")},
-		links:      map[follow.LinkState]ink{follow.Live: i("32")},
+// ink is a colour with its attributes, as SGR codes, for the terminal at hand.
+func (l Look) ink(c themes.Color, codes ...string) ink {
+	if l.Profile == termenv.Ascii {
+		return ink{}
 	}
-	s.between = " " + s.lines.horizontal + " "
-	if s.plain {
-		s.between = ", "
-		s.lines = lineGlyphs{" ", " ", " ", " ", " ", " "}
-		s.glyphs.cursor, s.glyphs.mark = "", "--"
+	if c != "" {
+		if color := l.Profile.Color(string(c)); color != nil {
+			codes = append(codes, color.Sequence(false))
+		}
 	}
-	return s
+	return inkOf(codes)
+}
+
+func inkOf(codes []string) ink {
+	if len(codes) == 0 {
+		return ink{}
+	}
+	return ink{"\x1b[" + strings.Join(codes, ";") + "m", reset}
+}
+
+func (l Look) tone(t themes.Tone) ink {
+	var codes []string
+	if t.Bold {
+		codes = append(codes, bold)
+	}
+	if t.Reverse {
+		codes = append(codes, reverse)
+	}
+	return l.ink(t.Color, codes...)
+}
+
+// dim is for what is not the point: a colour, or faint where there are none.
+func (l Look) dim(t themes.Theme) ink {
+	if c := t.Role(themes.Dim); c != "" {
+		return l.ink(c)
+	}
+	return l.ink("", faint)
+}
+
+// selection is the chosen row: its background, or reversed where there are no
+// colours.
+func (l Look) selection(t themes.Theme) ink {
+	if l.Profile == termenv.Ascii {
+		return ink{}
+	}
+	if c := t.Role(themes.Selection); c != "" {
+		if color := l.Profile.Color(string(c)); color != nil {
+			return inkOf([]string{bold, color.Sequence(true)})
+		}
+	}
+	return inkOf([]string{reverse})
 }

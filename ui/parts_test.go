@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -118,30 +117,6 @@ func TestFormats(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)
 		}
-	}
-}
-
-// terminal is a file that keeps what is written to it.
-type terminal struct {
-	bytes.Buffer
-	writes int
-}
-
-func (f *terminal) Write(p []byte) (int, error) { f.writes++; return f.Buffer.Write(p) }
-func (f *terminal) Close() error                { return nil }
-func (f *terminal) Fd() uintptr                 { return 99 }
-
-func TestEveryWriteIsOneSynchronisedFrame(t *testing.T) {
-	var f terminal
-	o := NewSyncOutput(&f)
-	for _, frame := range []string{"frame one", "", "frame two"} {
-		if n, err := o.Write([]byte(frame)); n != len(frame) || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-	}
-	want := "\x1b[?2026h\x1b[?7lframe one\x1b[?7h\x1b[?2026l\x1b[?2026h\x1b[?7lframe two\x1b[?7h\x1b[?2026l"
-	if f.String() != want || f.writes != 2 || o.Fd() != 99 {
-		t.Errorf("%d writes: %q", f.writes, f.String())
 	}
 }
 

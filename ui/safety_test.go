@@ -182,3 +182,28 @@ func BenchmarkAKeyAndItsFrame(b *testing.B) {
 		c.View()
 	}
 }
+
+// What the terminal is sent for a frame, while text and chunks run past as fast
+// as they are drawn.
+func TestAFrameWhileFollowingIsSmall(t *testing.T) {
+	for _, name := range []string{"chat_markdown", "chat_large"} {
+		rows := turntest.Named(t, name).Rows(t)
+		synctest.Test(t, func(t *testing.T) {
+			d := drive(t, 120, 40, nil)
+			var f terminal
+			out := NewSyncOutput(&f)
+			before, frames := "", 0
+			for at := 0; at+20 < min(len(rows), 3000); at += 20 {
+				d.play(rows[at : at+20])
+				out.Write(rendered(before, d.c.View(), 120))
+				before = d.c.View()
+				frames++
+			}
+			n := f.Len() / frames
+			t.Logf("%s: %d bytes a frame, %d frames", name, n, frames)
+			if n > 6000 {
+				t.Errorf("%s: %d bytes a frame", name, n)
+			}
+		})
+	}
+}

@@ -159,7 +159,7 @@ func (s *sheet) view() []string {
 		for _, l := range s.factLines(s.w - 3) {
 			lines = append(lines, " "+l)
 		}
-		lines = append(lines, s.st.border.in(strings.Repeat(s.st.lines.horizontal, max(0, s.w-2))))
+		lines = append(lines, s.st.border.in(strings.Repeat(s.st.glyphs.Rule, max(0, s.w-2))))
 		for _, l := range body {
 			lines = append(lines, " "+l)
 		}
@@ -168,11 +168,11 @@ func (s *sheet) view() []string {
 	bw, bh := s.bodySize()
 	side := s.factLines(factsWidth)
 	if s.goes != "" {
-		side = append(side, "", " "+s.st.accent.in(s.st.glyphs.pointer)+" "+s.st.dim.in(cut(s.goes, factsWidth-4)))
+		side = append(side, "", " "+s.st.accent.in(s.st.glyphs.Chosen)+" "+s.st.dim.in(cut(s.goes, factsWidth-4)))
 	}
 	side = block(side, factsWidth, bh)
 	lines := block(body, bw, bh)
-	bar := s.st.border.in(s.st.lines.vertical)
+	bar := s.st.border.in(s.st.glyphs.Border.Left)
 	for i := range lines {
 		lines[i] = " " + lines[i] + " " + column(lines[i], bw+3) + bar + side[i]
 	}

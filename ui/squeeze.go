@@ -21,14 +21,7 @@ func (q *squeezer) line(s string) string {
 	for len(s) > 0 {
 		if seq, ok := cutSGR(s); ok {
 			s = s[len(seq):]
-			switch {
-			case seq == "\x1b[m" || seq == reset:
-				want = ""
-			case strings.HasPrefix(seq, "\x1b[0;"):
-				want = seq
-			default:
-				want += seq
-			}
+			want = after(want, seq)
 			continue
 		}
 		n := strings.IndexByte(s[1:], '\x1b') + 1
@@ -38,16 +31,7 @@ func (q *squeezer) line(s string) string {
 		run := s[:n]
 		s = s[n:]
 		if want != has && (strings.Trim(run, " ") != "" || q.shows(want) || q.shows(has)) {
-			switch {
-			case strings.HasPrefix(want, has):
-				b.WriteString(want[len(has):])
-			case want == "":
-				b.WriteString(reset)
-			case strings.HasPrefix(want, "\x1b[0;"):
-				b.WriteString(want)
-			default:
-				b.WriteString("\x1b[0;" + want[2:])
-			}
+			b.WriteString(change(has, want))
 			has = want
 		}
 		b.WriteString(run)
@@ -56,6 +40,43 @@ func (q *squeezer) line(s string) string {
 		b.WriteString(reset)
 	}
 	return b.String()
+}
+
+// after is the state behind a colour change: the changes since the last reset.
+func after(state, seq string) string {
+	switch {
+	case seq == reset || seq == "\x1b[m":
+		return ""
+	case strings.HasPrefix(seq, "\x1b[0;"):
+		return seq
+	}
+	return state + seq
+}
+
+// change is what leads from one state to another.
+func change(has, want string) string {
+	switch {
+	case has == want:
+		return ""
+	case want == "":
+		return reset
+	case strings.HasPrefix(want, "\x1b[0;"), foreground(want) && foreground(has):
+		return want
+	case strings.HasPrefix(want, has):
+		return want[len(has):]
+	}
+	return "\x1b[0;" + want[2:]
+}
+
+// foreground reports whether a state is one foreground colour and nothing else:
+// another one replaces it whole.
+func foreground(state string) bool {
+	codes, ok := strings.CutPrefix(state, "\x1b[38;")
+	if !ok || strings.IndexByte(codes, 'm') != len(codes)-1 {
+		return false
+	}
+	n := strings.Count(codes, ";")
+	return codes[0] == '5' && n == 1 || codes[0] == '2' && n == 3
 }
 
 // cutSGR returns the colour change that s begins with.

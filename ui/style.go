@@ -1,8 +1,13 @@
 package ui
 
 import (
+	"cmp"
+
 	"aipscope/follow"
 	"aipscope/model"
+	"aipscope/themes"
+
+	"github.com/charmbracelet/lipgloss"
 )
 
 const reset = "\x1b[0m"
@@ -18,61 +23,77 @@ func (k ink) in(s string) string {
 	return k.on + s + k.off
 }
 
-// lineGlyphs draw the frames.
-type lineGlyphs struct {
-	horizontal, vertical, topLeft, topRight, bottomLeft, bottomRight string
+// The attributes that are no colours.
+const (
+	bold    = "1"
+	faint   = "2"
+	reverse = "7"
+)
+
+// signs are glyphs of the chunk list and of the marks in the text.
+type signs struct {
+	dot       string // between names
+	recovered string // taken from the aggregate
+	gap       string // sequences before it never came
+	times     string
 }
 
-// markGlyphs are the other signs of the screen.
-type markGlyphs struct {
-	pointer, mark, dot, cursor, down        string
-	recovered, gap, marked, unmarked        string
-	full, empty                             string
-	pass, fail, pending, none, unknown      string
-	connecting, live, retrying, settled, no string
-	running, ended, failed, unended, orphan string
-}
-
-// styles are a theme made ready for drawing.
+// styles are a look made ready for drawing.
 type styles struct {
-	plain bool
-	ascii bool
-
-	lines   lineGlyphs
+	plain   bool
+	ascii   bool
+	glyphs  themes.Glyphs
+	signs   signs
 	between string // sets parts of a title apart
-	glyphs  markGlyphs
 
-	text, dim, accent, key  ink
-	border, borderFocus     ink
-	title, titleFocus       ink
-	selected, alarm, cursor ink
-	good, bad, doubt        ink
-	words                   map[model.Word]ink
-	wordGlyphs              map[model.Word]string
-	tools                   map[model.ToolStatus]ink
-	links                   map[follow.LinkState]ink
+	text, dim, accent, key ink
+	border, borderFocus    ink
+	title, titleFocus      ink
+	selected, cursor       ink
+	alarm                  ink // what must not be overlooked
+
+	words map[model.Word]ink
+	marks map[model.Mark]ink
+	tools map[model.ToolStatus]ink
+	links map[follow.LinkState]ink
 }
 
-var unicodeLines = lineGlyphs{"─", "│", "╭", "╮", "╰", "╯"}
-var asciiLines = lineGlyphs{"-", "|", "+", "+", "+", "+"}
-
-var unicodeMarks = markGlyphs{
-	pointer: "▸", mark: "┄", dot: "·", cursor: "▌", down: "▾",
-	recovered: "↺", gap: "┊", marked: "[✓]", unmarked: "[ ]",
-	full: "█", empty: "░",
-	pass: "✓", fail: "✗", pending: "·", none: "–", unknown: "◐",
-	connecting: "◌", live: "●", retrying: "◌", settled: "■", no: "✗",
-	running: "●", ended: "✓", failed: "✗", unended: "○", orphan: "◌",
+func newStyles(l Look) styles {
+	t, g := l.theme(), l.glyphs()
+	s := styles{
+		plain: l.PlainScreen, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×"},
+		text: l.ink(t.Role(themes.Text)), dim: l.dim(t), accent: l.ink(t.Role(themes.Accent)), key: l.ink(t.Role(themes.Accent)),
+		border: l.ink(t.Role(themes.Border)), borderFocus: l.ink(t.Role(themes.BorderFocus)),
+		title: l.ink(t.Role(themes.Title)), titleFocus: l.ink(t.Role(themes.Accent), bold),
+		selected: l.selection(t), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
+		words: map[model.Word]ink{}, marks: map[model.Mark]ink{}, tools: map[model.ToolStatus]ink{}, links: map[follow.LinkState]ink{},
+	}
+	for w := range g.Verdicts {
+		s.words[w] = l.tone(t.Verdict(w))
+	}
+	for m := range g.Marks {
+		s.marks[m] = l.tone(t.Mark(m))
+	}
+	for status := range g.Tools {
+		s.tools[status] = l.tone(t.Tool(status))
+	}
+	for state := range g.Links {
+		s.links[state] = l.tone(t.Link(state))
+	}
+	if s.ascii {
+		s.signs = signs{",", "@", ":", "x"}
+	}
+	s.between = " " + g.Rule + " "
+	if s.plain {
+		s.between = ", "
+		s.glyphs.Rule, s.glyphs.Border = "", lipgloss.HiddenBorder()
+		s.glyphs.Cursor, s.glyphs.Ran = "", "--"
+	}
+	return s
 }
 
-var asciiMarks = markGlyphs{
-	pointer: ">", mark: "--", dot: ",", cursor: "_", down: "v",
-	recovered: "@", gap: ":", marked: "[x]", unmarked: "[ ]",
-	full: "#", empty: ".",
-	pass: "+", fail: "x", pending: ".", none: "-", unknown: "~",
-	connecting: ".", live: "*", retrying: ".", settled: "=", no: "x",
-	running: "*", ended: "+", failed: "x", unended: "o", orphan: "?",
-}
+// The inks and glyphs of states. One that is not known is dim, and has the glyph
+// of the usual beginning.
 
 func (s *styles) word(w model.Word) ink {
 	if k, ok := s.words[w]; ok {
@@ -82,22 +103,18 @@ func (s *styles) word(w model.Word) ink {
 }
 
 func (s *styles) wordGlyph(w model.Word) string {
-	if w == "" {
-		w = model.Pending
-	}
-	return s.wordGlyphs[w]
+	return cmp.Or(s.glyphs.Verdicts[w], s.glyphs.Verdicts[model.Pending])
 }
 
 func (s *styles) mark(m model.Mark) ink {
-	switch m {
-	case model.Pass:
-		return s.good
-	case model.Fail:
-		return s.bad
-	case model.Unknown:
-		return s.doubt
+	if k, ok := s.marks[m]; ok {
+		return k
 	}
 	return s.dim
+}
+
+func (s *styles) markGlyph(m model.Mark) string {
+	return cmp.Or(s.glyphs.Marks[m], s.glyphs.Marks[model.MarkPending])
 }
 
 // markName is the ink of a condition's name: what is open stays quiet.
@@ -108,20 +125,6 @@ func (s *styles) markName(m model.Mark) ink {
 	return s.text
 }
 
-func (s *styles) markGlyph(m model.Mark) string {
-	switch m {
-	case model.Pass:
-		return s.glyphs.pass
-	case model.Fail:
-		return s.glyphs.fail
-	case model.NotApplicable:
-		return s.glyphs.none
-	case model.Unknown:
-		return s.glyphs.unknown
-	}
-	return s.glyphs.pending
-}
-
 func (s *styles) tool(t model.ToolStatus) ink {
 	if k, ok := s.tools[t]; ok {
 		return k
@@ -130,17 +133,7 @@ func (s *styles) tool(t model.ToolStatus) ink {
 }
 
 func (s *styles) toolGlyph(t model.ToolStatus) string {
-	switch t {
-	case model.ToolRunning:
-		return s.glyphs.running
-	case model.ToolCompleted:
-		return s.glyphs.ended
-	case model.ToolFailed:
-		return s.glyphs.failed
-	case model.ToolUnended:
-		return s.glyphs.unended
-	}
-	return s.glyphs.orphan
+	return cmp.Or(s.glyphs.Tools[t], s.glyphs.Tools[model.ToolOrphan])
 }
 
 func (s *styles) link(l follow.LinkState) ink {
@@ -151,17 +144,7 @@ func (s *styles) link(l follow.LinkState) ink {
 }
 
 func (s *styles) linkGlyph(l follow.LinkState) string {
-	switch l {
-	case follow.Live, follow.Draining:
-		return s.glyphs.live
-	case follow.Retrying:
-		return s.glyphs.retrying
-	case follow.Settled:
-		return s.glyphs.settled
-	case follow.Refused:
-		return s.glyphs.no
-	}
-	return s.glyphs.connecting
+	return cmp.Or(s.glyphs.Links[l], s.glyphs.Links[follow.Connecting])
 }
 
 // paused is what a border says while its pane does not follow.
@@ -169,5 +152,5 @@ func (s *styles) paused(fresh int) string {
 	if fresh <= 0 {
 		return "paused, G follows"
 	}
-	return "paused, +" + number(fresh) + " new " + s.glyphs.down
+	return "paused, +" + number(fresh) + " new " + s.glyphs.Below
 }

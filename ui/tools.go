@@ -118,7 +118,7 @@ func (p *toolsPane) row(t *model.Tool, name int, now time.Time, selected bool) s
 	label := max(0, p.w-5-name-2-ansi.StringWidth(right)-1)
 	glyph, head := st.toolGlyph(t.Status), fill(toolName(t), name)
 	if selected {
-		return st.selected.in(fill(st.glyphs.pointer+glyph+" "+head+"  "+fill(safe.Line(t.Label), label)+" "+right, p.w))
+		return st.selected.in(fill(st.glyphs.Chosen+glyph+" "+head+"  "+fill(safe.Line(t.Label), label)+" "+right, p.w))
 	}
 	return " " + st.tool(t.Status).in(glyph) + " " + st.text.in(head) + "  " + st.dim.in(fill(safe.Line(t.Label), label)) + " " + st.dim.in(right)
 }
@@ -150,7 +150,7 @@ func (p *toolsPane) bars(name int, now time.Time) []string {
 		a := min(cell(t.StartedAt), w-1)
 		b := max(cell(until), a+1)
 		out = append(out, " "+p.st.dim.in(fill(toolName(t), name))+" "+
-			p.st.border.in(strings.Repeat(p.st.glyphs.empty, a))+p.st.tool(t.Status).in(strings.Repeat(p.st.glyphs.full, b-a)))
+			p.st.border.in(strings.Repeat(p.st.glyphs.Empty, a))+p.st.tool(t.Status).in(strings.Repeat(p.st.glyphs.Full, b-a)))
 	}
 	return out
 }

@@ -123,12 +123,12 @@ func (c *Console) verdictLines(w int) []string {
 	if len(v.Advice) > 0 {
 		out = append(out, "")
 		for _, line := range v.Advice {
-			out = append(out, hang("   "+st.accent.in(st.glyphs.pointer)+" ", st.text, safe.Line(line), w)...)
+			out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.text, safe.Line(line), w)...)
 		}
 	}
 	if other, why := c.turn.Successor(); other != "" {
 		out = append(out, "")
-		out = append(out, hang("   "+st.accent.in(st.glyphs.pointer)+" ", st.text, "judge "+safe.Line(other)+" instead: "+safe.Line(why), w)...)
+		out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.text, "judge "+safe.Line(other)+" instead: "+safe.Line(why), w)...)
 	}
 	return append(out, "")
 }
@@ -149,10 +149,7 @@ func (c *Console) effectLines(cond model.Condition, w int) []string {
 	}
 	for i, n := range names {
 		if seen[n] > 1 {
-			names[i] = n + " ×" + number(seen[n])
-			if c.styles.ascii {
-				names[i] = n + " x" + number(seen[n])
-			}
+			names[i] = n + " " + c.styles.signs.times + number(seen[n])
 		}
 	}
 	out := hang(indent, c.styles.dim, strings.Join(names, ", "), w)
