@@ -348,8 +348,13 @@ func (t *Turn) addResult(r *Result) bool {
 		return false
 	}
 	if t.result != nil {
-		if !sameOutcome(t.result, r) {
+		switch {
+		case !sameOutcome(t.result, r):
 			t.others++
+		case t.result.Aggregate == nil && r.Aggregate != nil:
+			// The answer to a submission comes before the chunks that it is
+			// compared with.
+			t.result = r
 		}
 		return false
 	}
