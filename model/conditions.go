@@ -33,7 +33,7 @@ func (j judge) resultCondition() Condition {
 		return cond(CondResult, MarkPending, "in progress under "+safeWord(j.successor))
 	case j.why == "replay":
 		return cond(CondResult, MarkPending, "the result is that of "+safeWord(j.successor))
-	case j.state != "":
+	case j.state != "" && j.state != aip.StateUnknown: // which live streams have, too
 		return cond(CondResult, MarkPending, "state "+safeWord(string(j.state)))
 	}
 	return cond(CondResult, MarkPending, "not yet")
