@@ -28,6 +28,9 @@ func (f *follower) drain(ctx context.Context) step {
 	if err := f.readPages(ctx); err != nil {
 		return f.failed(ctx, err, f.drain)
 	}
+	if f.early {
+		return f.finish(nil)
+	}
 	return f.result
 }
 
@@ -75,6 +78,9 @@ func (f *follower) readPages(ctx context.Context) error {
 func (f *follower) result(ctx context.Context) step {
 	var since time.Time // when the state was first seen terminal, without a result
 	for wait := pollFirst; ; wait = min(2*wait, pollMost) {
+		if f.early {
+			return f.drain
+		}
 		matcher, res, err := f.readResult(ctx)
 		switch kind := client.KindOf(err); {
 		case err == nil && res.ActionID != "" && res.ActionID != f.action:
@@ -82,7 +88,7 @@ func (f *follower) result(ctx context.Context) step {
 				return f.failed(ctx, err, f.result)
 			}
 			return f.finish(nil)
-		case err == nil && res.Status.Settles():
+		case err == nil && (&model.Result{Result: res}).Settles():
 			if err := f.settle(ctx, matcher, res); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
@@ -120,11 +126,19 @@ func (f *follower) result(ctx context.Context) step {
 			}
 			return f.finish(nil)
 		}
-		timer := time.NewTimer(min(wait, resultTime-waited))
-		_, err = f.wait(ctx, nil, timer.C)
-		timer.Stop()
-		if err != nil && !errors.Is(err, errState) {
+		if err := f.sleep(ctx, min(wait, resultTime-waited)); err != nil {
 			return f.failed(ctx, err, f.result)
+		}
+	}
+}
+
+// sleep waits while statuses are taken in; none of them ends it.
+func (f *follower) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		if _, err := f.wait(ctx, nil, timer.C); !errors.Is(err, errState) {
+			return err
 		}
 	}
 }
@@ -145,6 +159,13 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 	// Events may have landed between the last page and the result.
 	if err := f.readPages(ctx); err != nil {
 		return err
+	}
+	if f.lastStatus == nil { // all went so fast that the capability is not known yet
+		if s, raw, err := f.cfg.Client.Status(ctx, f.action); err == nil {
+			if err := f.status(ctx, s, raw); err != nil {
+				return err
+			}
+		}
 	}
 	out := &model.Result{Result: res}
 	if aggregate(res.Output) {

@@ -59,6 +59,7 @@ type follower struct {
 	held       []model.Held        // provider frames of the journal, for the match
 	noted      map[string]struct{} // digests of what was kept and not applied
 	settled    bool
+	early      bool   // settled by the answer to a submission: chunks may still have to be read
 	lastStatus []byte // what the last status row said, without its time
 	lastResult []byte // the last result that settled nothing
 
@@ -151,7 +152,7 @@ func (f *follower) observe(rows []model.Row) {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
-			f.settled = f.settled || r.Result.Status.Settles()
+			f.settled = f.settled || r.Result.Settles()
 		case r.Kind == model.RowSettled:
 			f.settled = true
 		case r.Kind == model.RowStatus && r.Status != nil:
@@ -202,12 +203,16 @@ func (f *follower) follow(ctx context.Context, s *stream) step {
 			break
 		}
 	}
-	if errors.Is(end, bufio.ErrTooLong) {
-		end = &TooLargeError{Cursor: f.cursor, Size: f.cfg.MaxEvent, Limit: f.cfg.MaxEvent}
-	}
 	s.close()
 	if err := f.flush(ctx); err != nil {
 		end = err
+	}
+	var large *TooLargeError
+	if errors.Is(end, bufio.ErrTooLong) {
+		end = &TooLargeError{Size: f.cfg.MaxEvent, Limit: f.cfg.MaxEvent}
+	}
+	if errors.As(end, &large) {
+		large.Cursor = f.cursor
 	}
 	switch {
 	case errors.Is(end, errSettled):
@@ -295,8 +300,21 @@ func (f *follower) flush(ctx context.Context) error {
 	if frames > duplicates { // something new: the link works
 		f.attempts, f.lastCode = 0, ""
 	}
-	if f.settled {
+	if f.settled && !f.early {
 		return errSettled
+	}
+	return nil
+}
+
+// absorb takes in what others of this console wrote to the journal: the answer
+// to a submission may settle the action before its chunks were read.
+func (f *follower) absorb(ctx context.Context) error {
+	if _, err := f.commit(ctx, nil, ""); err != nil {
+		return err
+	}
+	if f.settled && !f.early {
+		f.early = true
+		return errState
 	}
 	return nil
 }
@@ -361,7 +379,9 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 			}
 			f.silence.Reset(rest)
 		case <-f.pokes:
-			f.probe(ctx)
+			if err = f.absorb(ctx); err == nil {
+				f.probe(ctx)
+			}
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}

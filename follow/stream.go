@@ -92,7 +92,7 @@ func (s *stream) more() error {
 	}
 	for s.to == 0 && s.err == nil {
 		if len(s.held) > s.f.cfg.MaxEvent {
-			return &TooLargeError{Cursor: s.f.cursor, Size: len(s.held), Limit: s.f.cfg.MaxEvent}
+			return &TooLargeError{Size: len(s.held), Limit: s.f.cfg.MaxEvent}
 		}
 		got, err := s.fetch()
 		if err != nil {

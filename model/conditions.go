@@ -33,7 +33,7 @@ func (j judge) resultCondition() Condition {
 		return cond(CondResult, MarkPending, "in progress under "+safeWord(j.successor))
 	case j.why == "replay":
 		return cond(CondResult, MarkPending, "the result is that of "+safeWord(j.successor))
-	case j.state != "":
+	case j.state != "" && j.state != aip.StateUnknown: // which live streams have, too
 		return cond(CondResult, MarkPending, "state "+safeWord(string(j.state)))
 	}
 	return cond(CondResult, MarkPending, "not yet")
@@ -140,7 +140,7 @@ func (j judge) answerCondition() Condition {
 	case j.rules == rulesResult:
 		return cond(CondAnswer, NotApplicable, "")
 	case !blank(j.Text()):
-		return cond(CondAnswer, Pass, fmt.Sprintf("%d bytes", j.answer.Len()))
+		return cond(CondAnswer, Pass, fmt.Sprintf("%d characters", j.letters))
 	case !j.Settled():
 		return cond(CondAnswer, MarkPending, "")
 	case j.rules == rulesNone, j.op == hermes.OpOperator:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+	"unicode/utf8"
 
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -50,6 +51,7 @@ type fold struct {
 	family   hermes.Family // of the first frame that names one
 	segments []*Segment
 	answer   strings.Builder
+	letters  int    // characters in answer
 	inAnswer string // message of the answer's last text
 	textRow  int64  // journal row of the last text
 
@@ -127,7 +129,7 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 	case hermes.KindText:
 		t.wholeText(e)
 	case hermes.KindContent:
-		t.content = f.More.Finish
+		t.addContent(*f.More.Finish)
 		if !f.More.Null {
 			t.closing(e, f.Message, f.Text)
 		}
@@ -137,6 +139,11 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 		}
 	case hermes.KindThinking:
 		t.thinking(e)
+		if f.More != nil {
+			for _, c := range f.More.Tools {
+				t.tool(e, c)
+			}
+		}
 	case hermes.KindCommentary:
 		t.text(e, SegmentCommentary, f.Message, f.Text)
 	case hermes.KindWaiting:
@@ -166,6 +173,17 @@ func (t *Turn) foldMore(e *Entry, m *hermes.More) {
 	if m.Failure && e.frame.Kind != hermes.KindError {
 		t.failures = append(t.failures, failure{"the provider's error object", e.Sequence})
 	}
+}
+
+// addContent keeps what assistant.completed says of the turn's end: a flag that
+// was raised once stays.
+func (t *Turn) addContent(f hermes.Finish) {
+	if t.content != nil {
+		f.NotComplete = f.NotComplete || t.content.NotComplete
+		f.Partial = f.Partial || t.content.Partial
+		f.Interrupted = f.Interrupted || t.content.Interrupted
+	}
+	t.content = &f
 }
 
 func readUsage(raw json.RawMessage) Usage {
@@ -223,9 +241,11 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 	t.textRow = max(t.textRow, e.Row)
 	if t.answer.Len() > 0 && t.inAnswer != message {
 		t.answer.WriteString("\n\n")
+		t.letters += 2
 	}
 	t.inAnswer = message
 	t.answer.WriteString(text)
+	t.letters += utf8.RuneCountInString(text)
 	if e.frame.Family == hermes.FamilyResponses {
 		c := t.texts[message]
 		if c == nil {

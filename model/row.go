@@ -77,6 +77,17 @@ type Result struct {
 	Aggregate *Match `json:"aggregate,omitempty"` // nil when the output holds no events
 }
 
+// codeInProgress looks like a failure, and says that another action holds the
+// key and still runs (wire/aip.md 8.4).
+const codeInProgress = "idempotency.in_progress"
+
+// InProgress reports whether the result only says that another action, its
+// owner, holds the idempotency key and still runs.
+func (r *Result) InProgress() bool { return r.Error != nil && r.Error.Code == codeInProgress }
+
+// Settles reports whether the result is the action's outcome.
+func (r *Result) Settles() bool { return r.Status.Settles() && !r.InProgress() }
+
 // Match says how the events of an aggregate compare with the journal's chunks,
 // in order, by their raw data.
 type Match struct {

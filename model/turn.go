@@ -339,7 +339,7 @@ func (t *Turn) addEvent(ev *aip.Event) {
 
 func (t *Turn) addResult(r *Result) bool {
 	t.waitsFor = ""
-	if r.Error != nil && r.Error.Code == codeInProgress {
+	if r.InProgress() {
 		t.successor, t.why = r.Error.Detail("owner_action_id"), "in progress"
 		return false
 	}
@@ -348,8 +348,13 @@ func (t *Turn) addResult(r *Result) bool {
 		return false
 	}
 	if t.result != nil {
-		if !sameOutcome(t.result, r) {
+		switch {
+		case !sameOutcome(t.result, r):
 			t.others++
+		case t.result.Aggregate == nil && r.Aggregate != nil:
+			// The answer to a submission comes before the chunks that it is
+			// compared with.
+			t.result = r
 		}
 		return false
 	}
@@ -365,10 +370,6 @@ func (t *Turn) addResult(r *Result) bool {
 	}
 	return refold
 }
-
-// codeInProgress looks like a failure, and says that another action holds the
-// key and still runs.
-const codeInProgress = "idempotency.in_progress"
 
 // Revision changes whenever something that is shown may have changed.
 func (t *Turn) Revision() int { return t.revision }

@@ -277,7 +277,7 @@ func TestOnlyTheLastLineAccepts(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	accepted := 0
-	for range 30000 {
+	for range 8000 {
 		var (
 			status    = pick("completed", "completed", "completed", "completed", "failed", "cancelled", "pending_approval", "")
 			code      = pick("x.stream_truncated", "x.stream_incomplete", "x.stream_failed", "x.cancelled", "sla.timeout_exceeded")

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"aipscope/follow"
 	"aipscope/model"
 )
 
@@ -24,15 +23,6 @@ func streamRows(tb testing.TB, action string, first, chunks int) []model.Row {
 		rows = append(rows, row(tb, model.RowChunk, at, raw))
 	}
 	return rows
-}
-
-func row(tb testing.TB, kind model.RowKind, at time.Time, raw string) model.Row {
-	tb.Helper()
-	r, err := model.DecodeRow(kind, at, []byte(raw))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return r
 }
 
 // BenchmarkCommit commits a stream of 100,000 chunks with their events in
@@ -54,19 +44,10 @@ func BenchmarkCommit(b *testing.B) {
 		return after
 	}
 	open := func(b *testing.B, memory bool) *Log {
-		j, err := OpenMemory(b.Context())
-		if !memory {
-			j, err = Open(b.Context(), b.TempDir())
+		if memory {
+			return openLog(b, openMemory(b), testSource("act_bench"))
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { j.Close() })
-		l, err := j.Log(b.Context(), follow.Source{URL: "http://127.0.0.1:1", Action: "act_bench"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return l
+		return openLog(b, openDisk(b, privateDir(b)), testSource("act_bench"))
 	}
 	for _, memory := range []bool{false, true} {
 		b.Run(fmt.Sprintf("new/memory=%t", memory), func(b *testing.B) {

@@ -517,29 +517,29 @@ func TestFollowersOfOneJournalSeeTheSameRowsInOrder(t *testing.T) {
 func TestFrequentQueriesUseAnIndex(t *testing.T) {
 	j := openMemory(t)
 	for query, args := range map[string]int{
-		selectAction: 2, selectRows: 3, selectChunk: 2,
-		selectRare + ` ORDER BY id DESC LIMIT 1`:                       2,
-		`SELECT url FROM actions WHERE action = ? ORDER BY last_at`: 1,
+		selectAction: 2, selectRows: 3, selectChunk: 2, selectRare + ` ORDER BY id DESC LIMIT 1`: 2,
 	} {
 		found, err := j.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+query, make([]any, args)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for found.Next() {
-			var a, b, c int
+			var id, parent, unused int
 			var step string
-			if err := found.Scan(&a, &b, &c, &step); err != nil {
+			if err := found.Scan(&id, &parent, &unused, &step); err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasPrefix(step, "SCAN") || (query != `SELECT url FROM actions WHERE action = ? ORDER BY last_at` && strings.Contains(step, "TEMP B-TREE")) {
+			if !strings.HasPrefix(step, "SEARCH") {
 				t.Errorf("%s\n%s", query, step)
 			}
 		}
-		found.Close()
+		if err := errors.Join(found.Err(), found.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
-func TestChunkStateOfAnActionIsTheLastWord(t *testing.T) {
+func TestStateOfAnActionIsTheLastWord(t *testing.T) {
 	l := openLog(t, openMemory(t), testSource("act_a"))
 	for _, step := range []struct {
 		row  string

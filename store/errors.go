@@ -53,7 +53,7 @@ func explain(err error) error {
 		kind = ErrNotDirectory
 	case errors.Is(err, syscall.ENOSPC):
 		kind = ErrFull
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		kind = ErrPermission
 	}
 	if kind == nil || errors.Is(err, kind) {

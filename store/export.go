@@ -23,6 +23,9 @@ const (
 	// maxLine bounds a line of an import, in bytes. The largest frame that a
 	// follower takes (16 MiB), written as escapes throughout, stays below.
 	maxLine = 128 << 20
+	// maxHeader bounds the first line, so that another kind of file is soon known
+	// for what it is.
+	maxHeader = 64 << 10
 )
 
 // What can be wrong with an export.
@@ -130,7 +133,7 @@ func appendRow(dst []byte, r model.Row) ([]byte, error) {
 // ErrNotExport, ErrNewer or ErrTruncated where that is what is wrong. Rows of
 // unknown kinds are kept, undecoded.
 func Import(r io.Reader) (Header, iter.Seq2[model.Row, error], error) {
-	in := &lineReader{in: bufio.NewReaderSize(r, 64<<10)}
+	in := &lineReader{in: bufio.NewReaderSize(r, 64<<10), limit: maxHeader}
 	var h headerLine
 	line, err := in.next()
 	switch {
@@ -143,6 +146,7 @@ func Import(r io.Reader) (Header, iter.Seq2[model.Row, error], error) {
 	case h.Version > exportVersion:
 		return Header{}, nil, fmt.Errorf("import: %w: its format is version %d, this one knows %d", ErrNewer, h.Version, exportVersion)
 	}
+	in.limit = maxLine
 	return h.Header, func(yield func(model.Row, error) bool) {
 		var last int64
 		for count := 0; ; count++ {
@@ -161,11 +165,12 @@ func Import(r io.Reader) (Header, iter.Seq2[model.Row, error], error) {
 
 // lineReader reads lines of bounded length and counts them.
 type lineReader struct {
-	in   *bufio.Reader
-	line int // of the line last read, from 1
+	in    *bufio.Reader
+	limit int // bytes of a line with its end
+	line  int // of the line last read, from 1
 }
 
-var errTooLong = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+var errTooLong = errors.New("the line is too long")
 
 // next reads a line without its end, or io.EOF where nothing is left. A last
 // line without an end is ErrTruncated.
@@ -176,8 +181,8 @@ func (l *lineReader) next() ([]byte, error) {
 		part, err := l.in.ReadSlice('\n')
 		line = append(line, part...)
 		switch {
-		case len(line) > maxLine:
-			return nil, errTooLong
+		case len(line) > l.limit:
+			return nil, fmt.Errorf("%w: more than %d bytes", errTooLong, l.limit)
 		case err == nil:
 			return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -217,11 +222,11 @@ func (l *lineReader) row(last int64, count int) (row model.Row, done bool, err e
 		return row, false, fmt.Errorf("row number %d does not ascend from %d", r.Number, last)
 	case r.Kind == "":
 		return row, false, errors.New("the row has no kind")
-	case r.Raw == nil && r.Body == nil:
+	case len(r.Raw) == 0 && r.Body == nil:
 		return row, false, errors.New("the row has no body")
 	}
 	body := []byte(r.Body)
-	if r.Raw != nil {
+	if len(r.Raw) > 0 {
 		body = r.Raw
 	}
 	if row, err = model.DecodeRow(r.Kind, r.At.UTC(), body); err != nil {

@@ -80,7 +80,7 @@ func open(ctx context.Context, dir string, busy time.Duration) (*Journal, error)
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_txlock=immediate" +
 		fmt.Sprintf("&_pragma=busy_timeout(%d)", busy.Milliseconds()) +
 		"&_pragma=synchronous(normal)&_pragma=temp_store(memory)" +
-		"&_pragma=cache_size(-16000)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(33554432)"
+		"&_pragma=cache_size(-4000)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(33554432)"
 	j := &Journal{path: path}
 	if err := j.connect(ctx, dsn, readers, busy); err != nil {
 		return nil, fmt.Errorf("journal %s: %w", path, err)

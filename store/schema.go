@@ -15,7 +15,7 @@ const applicationID = 0x61697073
 // migrations[n] takes a journal from schema version n to n+1 (PRAGMA
 // user_version). What is here has been on disks: change nothing, only append.
 var migrations = []string{`
-	CREATE TABLE secret (key BLOB NOT NULL);
+	CREATE TABLE secret (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);  -- of Tag
 
 	-- An action of one daemon, and what the list of actions shows of it.
 	CREATE TABLE actions (
@@ -98,11 +98,9 @@ type querier interface {
 
 func schemaVersion(ctx context.Context, q querier) (int, error) {
 	var id, version, tables int
-	err := errors.Join(
-		q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id),
-		q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version),
-		q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables),
-	)
+	// One statement: another console may be making the journal meanwhile.
+	err := q.QueryRowContext(ctx, `SELECT i.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id i, pragma_user_version v`).Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
 		return 0, err
@@ -141,7 +139,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if version == 0 {
 		key := make([]byte, 32)
 		rand.Read(key)
-		if _, err := tx.ExecContext(ctx, `INSERT INTO secret (key) VALUES (?)`, key); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO secret (id, key) VALUES (1, ?)`, key); err != nil {
 			return err
 		}
 	}

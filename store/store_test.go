@@ -118,10 +118,15 @@ func as(kind model.RowKind, r model.Row) model.Row {
 	return r
 }
 
+var cachedRecordings map[string][]model.Row
+
 // recordings are the provider streams of real servers, each as the rows of a
 // whole action: a request, an event and a chunk per frame, a result.
 func recordings(t testing.TB) map[string][]model.Row {
 	t.Helper()
+	if cachedRecordings != nil {
+		return cachedRecordings
+	}
 	files, err := filepath.Glob("../testdata/recordings/*/*.sse")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recordings: %v", err)
@@ -157,7 +162,17 @@ func recordings(t testing.TB) map[string][]model.Row {
 		rows = append(rows, newRow(t, model.RowResult, &model.Result{Result: aip.Result{ActionID: "act_" + name, Status: aip.ResultCompleted}}))
 		all[name] = rows
 	}
+	cachedRecordings = all
 	return all
+}
+
+func row(tb testing.TB, kind model.RowKind, at time.Time, raw string) model.Row {
+	tb.Helper()
+	r, err := model.DecodeRow(kind, at, []byte(raw))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
 }
 
 func newRow(t testing.TB, kind model.RowKind, body any) model.Row {

@@ -32,8 +32,13 @@ type Daemon interface {
 	Result(ctx context.Context, action string, event func(int, json.RawMessage) error) (aip.Result, error)
 }
 
-// Recorder puts rows that this console made into the action's journal.
+// Recorder is the action's journal, for the rows that this console makes.
 type Recorder interface {
+	// Claim stores the request of a new action as its first row; it reports
+	// false, and stores nothing, where the journal knows the action.
+	Claim(ctx context.Context, request model.Row) (bool, error)
+	// Commit is that of follow.Log; with after below 0 it returns the new rows
+	// alone.
 	Commit(ctx context.Context, after int64, rows []model.Row, cursor string) (follow.Committed, error)
 }
 
@@ -45,12 +50,13 @@ type Actor struct {
 	Now    func() time.Time
 }
 
-func (a Actor) record(ctx context.Context, kind model.RowKind, body any) (follow.Committed, error) {
+func (a Actor) record(ctx context.Context, kind model.RowKind, body any) error {
 	row, err := model.NewRow(kind, a.Now(), body)
 	if err != nil {
-		return follow.Committed{}, err
+		return err
 	}
-	return a.Log.Commit(ctx, 0, []model.Row{row}, "")
+	_, err = a.Log.Commit(ctx, -1, []model.Row{row}, "")
+	return err
 }
 
 // Known reports whether the daemon shows any sign of the action. A live sync or
@@ -72,6 +78,23 @@ func (a Actor) Known(ctx context.Context) (bool, error) {
 	return known, nil
 }
 
+// askKnown is Known, asked again while the daemon has passing troubles: without
+// its answer nothing may be sent.
+func (a Actor) askKnown(ctx context.Context) (bool, error) {
+	for wait := 250 * time.Millisecond; ; wait *= 2 {
+		known, err := a.Known(ctx)
+		kind := client.KindOf(err)
+		if err == nil || wait > 4*time.Second || kind != client.Temporary && kind != client.Unexpected || errors.Is(err, client.ErrInsecure) {
+			return known, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
 // ErrKnown says that the action is in the journal or at the daemon already: it
 // is to be watched, and was not posted.
 var ErrKnown = errors.New("the action is known already")
@@ -80,15 +103,8 @@ var ErrKnown = errors.New("the action is known already")
 // action is not new; fresh tells that its ID was made just now, so that the
 // daemon need not be asked.
 func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error {
-	held, err := a.Log.Commit(ctx, 0, nil, "")
-	if err != nil {
-		return fmt.Errorf("read journal: %w", err)
-	}
-	if len(held.Rows) > 0 {
-		return ErrKnown
-	}
 	if !fresh {
-		known, err := a.Known(ctx)
+		known, err := a.askKnown(ctx)
 		if err != nil {
 			return fmt.Errorf("ask for the action: %w", err)
 		}
@@ -96,18 +112,15 @@ func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error
 			return ErrKnown
 		}
 	}
-	done, err := a.record(ctx, model.RowRequest, &req)
+	row, err := model.NewRow(model.RowRequest, a.Now(), &req)
 	if err != nil {
+		return err
+	}
+	mine, err := a.Log.Claim(ctx, row)
+	switch {
+	case err != nil:
 		return fmt.Errorf("journal the request: %w", err)
-	}
-	// Another console may have prepared the same ID meanwhile: the first row wins.
-	requests := 0
-	for _, r := range done.Rows {
-		if r.Request != nil {
-			requests++
-		}
-	}
-	if requests > 1 || len(done.Rows) > 0 && done.Rows[0].Request == nil {
+	case !mine:
 		return ErrKnown
 	}
 	return nil
@@ -134,7 +147,7 @@ func (a Actor) Post(ctx context.Context, req model.Request) error {
 	var dial *net.OpError
 	switch {
 	case errors.As(err, &refused) && client.KindOf(err) != client.Temporary:
-		if _, jerr := a.record(ctx, model.RowError, refused.AIP()); jerr != nil {
+		if jerr := a.record(ctx, model.RowError, refused.AIP()); jerr != nil {
 			return errors.Join(err, jerr)
 		}
 		return err
@@ -150,12 +163,12 @@ func (a Actor) Post(ctx context.Context, req model.Request) error {
 	res := answer.Result
 	switch {
 	case res.ActionID != a.Action:
-		_, err = a.record(ctx, model.RowReplay, &model.Result{Result: *res})
+		err = a.record(ctx, model.RowReplay, &model.Result{Result: *res})
 	case collected:
 		// A stream's result is stored; the follower reads it, and matches its
 		// events with the chunks.
 	default:
-		_, err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
+		err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
 	}
 	if err != nil {
 		return fmt.Errorf("journal the answer: %w", err)
@@ -187,14 +200,14 @@ const cancelWait = 15 * time.Second
 // Cancel asks the daemon to cancel the action, and then reads what became of it.
 // Cancelling is cooperative and undoes nothing (seed 000, section 13).
 func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
-	if _, err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "asked", Reason: reason}); err != nil {
+	if err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "asked", Reason: reason}); err != nil {
 		return Cancelled{}, fmt.Errorf("journal the cancel: %w", err)
 	}
 	res, err := a.Daemon.Cancel(ctx, a.Action, reason)
 	var refused *client.Error
 	if errors.As(err, &refused) && client.KindOf(err) != client.Temporary {
 		step := model.Cancellation{Step: "refused", Code: client.SafeCode(refused.Code)}
-		if _, jerr := a.record(ctx, model.RowCancel, &step); jerr != nil {
+		if jerr := a.record(ctx, model.RowCancel, &step); jerr != nil {
 			return Cancelled{}, errors.Join(err, jerr)
 		}
 		// A finished action need not be cancelled, whoever may not do so.
@@ -206,7 +219,7 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 	if err != nil {
 		return Cancelled{}, fmt.Errorf("ask for the cancel: %w", err)
 	}
-	if _, err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "answered", Status: string(res.Status)}); err != nil {
+	if err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "answered", Status: string(res.Status)}); err != nil {
 		return Cancelled{}, fmt.Errorf("journal the answer: %w", err)
 	}
 	deadline := time.NewTimer(cancelWait)
@@ -231,7 +244,7 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 // an outcome.
 func (a Actor) settled(ctx context.Context) (Cancelled, bool) {
 	res, err := a.Daemon.Result(ctx, a.Action, nil)
-	if err == nil && res.ActionID == a.Action && res.Status.Settles() {
+	if err == nil && res.ActionID == a.Action && (&model.Result{Result: res}).Settles() {
 		if res.Status == aip.ResultCancelled || res.Error != nil && model.CancelCode(res.Error.Code) {
 			return Cancelled{End: EndCancelled, State: string(res.Status)}, true
 		}

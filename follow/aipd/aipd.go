@@ -41,8 +41,8 @@ type Options struct {
 	// Recordings are what actions play and answer.
 	Recordings *replay.Library
 	// Play chooses the provider's reply to a streaming action; nil plays the
-	// recording that the input names under "recording", else the usual one of the
-	// operation. An error of type *replay.Refusal is a provider's answer, any
+	// recording that the input names under "recording", else one that is about the
+	// run or session in the input, else the usual one of the operation. An error of type *replay.Refusal is a provider's answer, any
 	// other a broken connection.
 	Play func(ctx context.Context, r Request) (replay.Stream, error)
 

@@ -196,21 +196,25 @@ func (s *Server) leave(id, answered string) {
 
 // playRecording is the usual Options.Play.
 func (s *Server) playRecording(_ context.Context, r Request) (replay.Stream, error) {
-	if s.opt.Recordings == nil {
+	lib := s.opt.Recordings
+	if lib == nil {
 		return nil, replay.ErrUnknown
 	}
-	var in struct {
-		Recording string `json:"recording"`
-	}
-	if json.Unmarshal(r.Input, &in) != nil || in.Recording == "" {
-		scenario, ok := s.opt.Recordings.Default(r.Operation)
-		if !ok {
-			return nil, replay.ErrUnknown
+	var in map[string]json.RawMessage
+	_ = json.Unmarshal(r.Input, &in) // checkInput read it
+	if name := text(in["recording"]); name != "" {
+		if status, body, err := lib.Reply(name); err == nil {
+			return nil, &replay.Refusal{Status: status, Body: body}
 		}
-		return s.opt.Recordings.Stream(scenario.Name, s.pace)
+		return lib.Stream(name, s.pace)
 	}
-	if status, body, err := s.opt.Recordings.Reply(in.Recording); err == nil {
-		return nil, &replay.Refusal{Status: status, Body: body}
+	spec, _ := r.Operation.Spec()
+	scenario, ok := lib.About(r.Operation, text(in[idField(spec)]))
+	if !ok {
+		scenario, ok = lib.Default(r.Operation)
 	}
-	return s.opt.Recordings.Stream(in.Recording, s.pace)
+	if !ok {
+		return nil, replay.ErrUnknown
+	}
+	return lib.Stream(scenario.Name, s.pace)
 }

@@ -9,6 +9,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,6 +115,24 @@ func (l *Library) Default(op hermes.Operation) (Scenario, bool) {
 	}
 	for _, s := range l.scenarios {
 		if s.Operation == op {
+			return s, true
+		}
+	}
+	return Scenario{}, false
+}
+
+// About finds the first recorded stream of an operation that names an object,
+// such as a run, by its ID.
+func (l *Library) About(op hermes.Operation, id string) (Scenario, bool) {
+	quoted, err := json.Marshal(id)
+	if err != nil || id == "" {
+		return Scenario{}, false
+	}
+	for _, s := range l.scenarios {
+		if s.Operation != op {
+			continue
+		}
+		if raw, err := fs.ReadFile(l.files, s.Path); err == nil && bytes.Contains(raw, quoted) {
 			return s, true
 		}
 	}

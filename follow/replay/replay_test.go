@@ -46,6 +46,14 @@ func TestEveryRecordingIsAScenario(t *testing.T) {
 	if _, err := l.Stream("nothing", Pace{}); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
+	if s, ok := l.About(hermes.OpRunEvents, "run_cadadc18182b46e5b19276a045a47f9d"); !ok || s.Name != "runs_stopped_events" {
+		t.Errorf("about a run: %+v", s)
+	}
+	for _, id := range []string{"", "run_none"} {
+		if s, ok := l.About(hermes.OpRunEvents, id); ok {
+			t.Errorf("about %q: %+v", id, s)
+		}
+	}
 	if _, ok := l.Default(hermes.OpChat); ok {
 		t.Error("chat does not stream")
 	}

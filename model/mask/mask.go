@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"aipscope/model"
 	"aipscope/model/hermes"
@@ -43,8 +44,10 @@ func Rows(action string, rows []model.Row) ([]model.Row, error) {
 	return out, nil
 }
 
-// Masker masks what belongs to one action. It is not safe for concurrent use.
+// Masker masks what belongs to one action. It may be used from several
+// goroutines at once.
 type Masker struct {
+	mu     sync.Mutex
 	action string // the one ID that stays
 	names  pseudonyms
 	sizes  lengths
@@ -85,6 +88,8 @@ func (m *Masker) JSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	n, err := parse(raw)
 	if err != nil {
 		n = &node{kind: '"', text: m.sizes.of(string(raw), false)}
@@ -97,9 +102,13 @@ func (m *Masker) JSON(raw json.RawMessage) json.RawMessage {
 }
 
 // Learn reads a row before any is masked. All rows of an action must be learned
-// first: a text that repeats a stream can come before the stream is whole.
+// first: a text that repeats a stream can come before the stream is whole. Once a
+// row was masked, nothing more is learned; what comes then is masked all the
+// same, but may no longer compare as its original did.
 func (m *Masker) Learn(r model.Row) {
-	if r.Kind != model.RowChunk && r.Kind != model.RowRecovered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Kind != model.RowChunk && r.Kind != model.RowRecovered || m.texts.joined {
 		return
 	}
 	n, err := parse(r.Raw)
@@ -154,6 +163,8 @@ func (m *Masker) twin(r model.Row) {
 
 // Row masks a row. The copy has the number, kind and time of the original.
 func (m *Masker) Row(r model.Row) (model.Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	n, err := parse(r.Raw)
 	if err != nil {
 		return model.Row{}, fmt.Errorf("mask %s row %d: %w", r.Kind, r.Number, err)

@@ -1,6 +1,7 @@
 package mask_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -93,6 +94,9 @@ func sameOutline(t *testing.T, name string, rows []model.Row) {
 func TestMaskedRowsOpenToTheSameTurn(t *testing.T) {
 	for _, rec := range turntest.Recordings(t) {
 		b := turntest.Builder{TB: t, Rows: rec.Rows(t)}
+		if rec.Chunks > 1000 {
+			b.Rows = b.Rows[:1000] // its later chunks are no other
+		}
 		sameOutline(t, rec.Name, b.Rows)
 		if rec.Chunks > 200 {
 			continue
@@ -262,6 +266,17 @@ func TestBlankTextStaysBlank(t *testing.T) {
 	sameOutline(t, "blank", rows)
 }
 
+// value reads JSON, numbers as they were written.
+func value(t testing.TB, raw []byte) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // leaves are the strings of a value that say something, by the last key above
 // them.
 func leaves(v any, key string, visit func(key, s string)) {
@@ -296,10 +311,7 @@ var open = map[string]bool{
 
 // privates are the strings of raw that must not be seen in its copy.
 func privates(t testing.TB, raw []byte) map[string]bool {
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	v := value(t, raw)
 	stays, out := map[string]bool{turntest.Action: true, "once": true, "session": true, "always": true, "deny": true}, map[string]bool{}
 	leaves(v, "", func(key, s string) {
 		if open[key] {
@@ -326,10 +338,7 @@ func privates(t testing.TB, raw []byte) map[string]bool {
 
 // strip returns the strings of a copy, without those that may stay.
 func strip(t testing.TB, raw []byte) string {
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	v := value(t, raw)
 	var b strings.Builder
 	leaves(v, "", func(key, s string) {
 		if !open[key] && s != turntest.Action && !strings.HasPrefix(s, "{") {
@@ -347,9 +356,10 @@ func strip(t testing.TB, raw []byte) string {
 func TestNothingPrivateIsLeftInMaskedRows(t *testing.T) {
 	for _, rec := range turntest.Recordings(t) {
 		rows := rec.Rows(t)
+		rows = rows[:min(len(rows), 1000)]
 		for i, r := range masked(t, rows) {
 			if rec.Chunks > 200 && i%10 != 0 {
-				continue // they say the same, many times
+				continue
 			}
 			for name, copied := range map[string]json.RawMessage{"row": r.Raw, "JSON": mask.JSON(rows[i].Raw)} {
 				left := strip(t, copied)
@@ -366,6 +376,7 @@ func TestNothingPrivateIsLeftInMaskedRows(t *testing.T) {
 func TestMaskingTwiceIsMaskingOnce(t *testing.T) {
 	for _, rec := range turntest.Recordings(t) {
 		rows := rec.Rows(t)
+		rows = rows[:min(len(rows), 1000)]
 		once := masked(t, rows)
 		for i, r := range masked(t, once) {
 			if rec.Chunks > 200 && i%10 != 0 {
@@ -402,18 +413,11 @@ func TestMaskedRowsKeepNumberKindTimeAndKeys(t *testing.T) {
 		}
 		return fmt.Sprintf("%T", v)
 	}
-	read := func(raw []byte) any {
-		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
-			t.Fatal(err)
-		}
-		return keys(v)
-	}
 	for _, name := range []string{"chat_tools", "responses_tools", "session_stream_tools", "runs_tools_events"} {
 		rows := turntest.Named(t, name).Rows(t)
 		for i, r := range masked(t, rows) {
 			o := rows[i]
-			if r.Number != o.Number || r.Kind != o.Kind || !r.At.Equal(o.At) || !reflect.DeepEqual(read(r.Raw), read(o.Raw)) {
+			if r.Number != o.Number || r.Kind != o.Kind || !r.At.Equal(o.At) || !reflect.DeepEqual(keys(value(t, r.Raw)), keys(value(t, o.Raw))) {
 				t.Errorf("%s, row %d:\n got %s\nwant the shape of %s", name, i, r.Raw, o.Raw)
 			}
 		}

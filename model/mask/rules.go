@@ -86,7 +86,7 @@ var words = func() map[string]bool {
 		unknown accepted queued running streaming pending_approval cancelling cancelled completed failed expired dead_lettered
 		requires_human rejected cached started stopping waiting_for_approval interrupted in_progress incomplete partial
 		sync async
-		stop length error tool_calls content_filter function_call
+		stop length error tool_calls content_filter function_call max_tokens tool_use end_turn stop_sequence
 		user assistant system tool developer function
 		text json image file audio form card tool_result plain markdown message function_call_output reasoning
 		output_text input_text image_url input_image refusal summary_text

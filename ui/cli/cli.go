@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"aipscope/ui"
+
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 )
@@ -36,6 +38,7 @@ type app struct {
 	configFile string
 	flags      settings
 	set        settings // flags over environment over config file
+	look       ui.Look  // of the console, when the output is tui
 	log        *slog.Logger
 	closers    []func() error
 	code       int
@@ -81,6 +84,7 @@ after any disconnect or crash.`,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
 		RunE:              a.runActions,
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -108,7 +112,7 @@ after any disconnect or crash.`,
 func (a *app) prepare() error {
 	set, err := loadSettings(a.configFile, a.getenv)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	over := func(dst *string, flag string) {
 		if flag != "" {
@@ -136,6 +140,11 @@ func (a *app) prepare() error {
 		return usage(fmt.Errorf("--output %q: it is tui, text or json", set.Output))
 	}
 	a.set = set
+	if set.Output == "tui" {
+		if err := a.prepareLook(); err != nil {
+			return err
+		}
+	}
 	return a.openLog()
 }
 

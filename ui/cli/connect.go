@@ -52,7 +52,7 @@ func (a *app) openJournal(ctx context.Context) (*store.Journal, error) {
 	}
 	j, err := open()
 	if err != nil {
-		return nil, fmt.Errorf("journal %s: %w", a.set.Journal, err)
+		return nil, err
 	}
 	a.closers = append(a.closers, j.Close)
 	return j, nil
@@ -79,7 +79,7 @@ func (d *desk) source(action string) follow.Source {
 func (d *desk) actionLog(ctx context.Context, action string) (*store.Log, error) {
 	log, err := d.journal.Log(ctx, d.source(action))
 	if err != nil {
-		return nil, fmt.Errorf("journal %s: %w", d.journal.Path(), err)
+		return nil, err
 	}
 	return log, nil
 }

@@ -1,19 +1,26 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/mask"
+	"aipscope/themes"
 	"aipscope/ui"
 
+	"github.com/adrg/xdg"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
 )
 
 // showConsole is the face on a terminal.
@@ -25,7 +32,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	masker := mask.New(f.action)
 	cfg := ui.Config{
 		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
-		Confirm: f.confirm, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look(out), Clock: f.now,
+		Confirm: f.confirm, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
@@ -78,13 +85,39 @@ func (f *face) readRow(ctx context.Context, number int64) (model.Row, error) {
 }
 
 // cancel carries the console's cancel out.
-func (f *face) cancel(ctx context.Context, reason string) (ui.CancelOutcome, error) {
+func (f *face) cancel(ctx context.Context, reason string) (act.Cancelled, error) {
 	end, err := f.actor(f.log, f.action).Cancel(ctx, reason)
 	if err != nil {
-		return ui.CancelOutcome{}, errors.New(explain(err))
+		err = errors.New(explain(err))
 	}
-	kinds := map[act.End]ui.CancelKind{
-		act.EndCancelled: ui.CancelDone, act.EndFinished: ui.CancelTooLate, act.EndRefused: ui.CancelRefused, act.EndGoesOn: ui.CancelAccepted,
+	return end, err
+}
+
+// prepareLook settles how the console is drawn on this terminal. It comes before
+// anything is sent, so that a theme that cannot be used costs nothing.
+func (a *app) prepareLook() error {
+	look := ui.Look{
+		PlainScreen: a.set.PlainScreen, NoColor: a.getenv("NO_COLOR") != "", ASCII: !unicodeLocale(a.getenv), Profile: termenv.EnvColorProfile(),
 	}
-	return ui.CancelOutcome{Kind: kinds[end.End], Status: end.State, Code: end.Code}, nil
+	if a.getenv("TERM") == "dumb" {
+		look.Profile, look.PlainScreen = termenv.Ascii, true
+	}
+	if a.set.Theme == "" {
+		look.Theme = themes.Auto(lipgloss.HasDarkBackground())
+	} else {
+		var err error
+		own := os.DirFS(filepath.Join(xdg.ConfigHome, "aipscope", "themes"))
+		if look.Theme, err = themes.Load(a.set.Theme, own); err != nil {
+			return usage(err)
+		}
+	}
+	a.look = look
+	return nil
+}
+
+// unicodeLocale reports whether the terminal is said to show UTF-8. The last of
+// the variables that POSIX names wins; where none is set, most terminals do.
+func unicodeLocale(getenv func(string) string) bool {
+	name := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
+	return name == "" || strings.Contains(name, "utf-8") || strings.Contains(name, "utf8")
 }

@@ -68,6 +68,8 @@ func advise(e *client.Error) string {
 			return "this machine's clock and the daemon's differ too much, or a message was sent twice"
 		}
 		return "the same request will be refused again"
+	case client.NotFound:
+		return "the daemon does not know it"
 	case client.Unexpected:
 		return "this may not be a daemon's address; check --url"
 	}
@@ -93,7 +95,7 @@ func exitOfError(ctx context.Context, err error) int {
 		switch refused.Kind() {
 		case client.WrongCredential, client.NotAllowed:
 			return exitRefused
-		case client.BadRequest:
+		case client.BadRequest, client.NotFound:
 			return exitUsage
 		}
 	}

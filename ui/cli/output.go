@@ -35,26 +35,23 @@ type textPrinter struct {
 
 func (p *textPrinter) batch(b follow.Batch) error {
 	p.turn.Apply(b.Rows)
-	for _, l := range b.Links {
-		if l.Reason != "" {
-			fmt.Fprintf(p.err, "aipscope: %s: %s\n", l.State, safe.Line(l.Reason))
-		}
-	}
 	text := p.turn.Text()
 	if n := p.turn.Restarts(); n != p.restarts {
 		p.restarts = n
 		p.unlike = !strings.HasPrefix(text, p.printed)
 	}
-	if p.unlike {
-		return nil
+	if !p.unlike && len(text) > len(p.printed) {
+		if _, err := io.WriteString(p.out, p.safe.Write(text[len(p.printed):])); err != nil {
+			return err
+		}
+		p.printed = text
 	}
-	grown := text[len(p.printed):]
-	p.printed = text
-	if grown == "" {
-		return nil
+	for _, l := range b.Links {
+		if l.Reason != "" {
+			fmt.Fprintf(p.err, "aipscope: %s: %s\n", l.State, safe.Line(l.Reason))
+		}
 	}
-	_, err := io.WriteString(p.out, p.safe.Write(grown))
-	return err
+	return nil
 }
 
 func (p *textPrinter) verdict(v model.Verdict, b follow.Batch) error {
@@ -131,29 +128,28 @@ type toolLine struct {
 }
 
 func (p *jsonPrinter) batch(b follow.Batch) error {
+	p.turn.Apply(b.Rows)
+	steps := p.newSteps()
+	if !b.History || !p.newOnly {
+		for _, r := range b.Rows {
+			if err := p.row(r, steps); err != nil {
+				return err
+			}
+		}
+		// What no chunk of this batch changed: tools that only the result or
+		// the end of the turn told of.
+		for _, line := range steps.lines {
+			if err := writeJSON(p.out, line); err != nil {
+				return err
+			}
+		}
+	}
 	for _, l := range b.Links {
 		line := linkLine{Type: "link", State: l.State, Attempt: l.Attempt, Reason: l.Reason, WaitMS: l.Wait.Milliseconds()}
 		if l.Cursor != "" {
 			line.Cursor = &l.Cursor
 		}
 		if err := writeJSON(p.out, line); err != nil {
-			return err
-		}
-	}
-	p.turn.Apply(b.Rows)
-	steps := p.newSteps()
-	if b.History && p.newOnly {
-		return nil
-	}
-	for _, r := range b.Rows {
-		if err := p.row(r, steps); err != nil {
-			return err
-		}
-	}
-	// What no chunk of this batch changed: tools that only the result or the
-	// end of the turn told of.
-	for _, list := range steps.rest() {
-		if err := writeJSON(p.out, list); err != nil {
 			return err
 		}
 	}
@@ -190,7 +186,6 @@ func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 // stepLines are the tool lines of a batch, by the chunk that made them.
 type stepLines struct {
 	lines []toolLine
-	done  int
 }
 
 // newSteps collects what changed of the tools since the last call. After a
@@ -240,8 +235,6 @@ func (s *stepLines) at(sequence uint64) []toolLine {
 	s.lines = rest
 	return out
 }
-
-func (s *stepLines) rest() []toolLine { return s.lines }
 
 type verdictLine struct {
 	Type         string          `json:"type"`

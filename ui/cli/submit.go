@@ -103,13 +103,13 @@ func (a *app) request(capability string, s *submission) (model.Request, error) {
 // checked checks what is to be sent, and settles mode and key.
 func (a *app) checked(capability string, raw json.RawMessage, s *submission) (model.Request, error) {
 	_, op, _ := hermes.ParseCapability(capability)
-	spec, _ := op.Spec()
+	spec, hermesOp := op.Spec()
 	if s.mode == "" {
 		s.mode = "sync"
 		if spec.Streams() {
 			s.mode = "streaming"
 		}
-		if s.detach && (spec.Async || !spec.Streams()) {
+		if s.detach && (spec.Async || !hermesOp) {
 			s.mode = "async"
 		}
 	}

@@ -216,7 +216,7 @@ func (b *blocks) table(src *source, n *astext.Table, f frame) []string {
 		}
 	}
 	lines := b.render(src, n, 0, f.base)
-	if slicesMaxWidth(lines) > f.width {
+	if widest(lines) > f.width {
 		lines = b.render(src, n, f.width, f.base)
 	}
 	var out []string
@@ -238,7 +238,7 @@ func (b *blocks) table(src *source, n *astext.Table, f frame) []string {
 
 func footnote(i int) string { return "[" + strconv.Itoa(i+1) + "]" }
 
-func slicesMaxWidth(lines [][]run) int {
+func widest(lines [][]run) int {
 	most := 0
 	for _, line := range lines {
 		w := 0
@@ -304,11 +304,13 @@ func (b *blocks) blockquote(src *source, n *ast.Blockquote, f frame) []string {
 	}
 	f.base = b.quote.over(f.base)
 	bar := run{token, b.quote}
-	return b.indented(src, n, f, bar, wrap(nil, []run{bar}, xansi.StringWidth(token)+1, hard)[0]+trailing(token), false)
+	return b.indented(src, n, f, bar, prefix(bar), false)
 }
 
-// trailing is the space that painting trims from the end of a prefix.
-func trailing(s string) string { return s[len(strings.TrimRight(s, " ")):] }
+// prefix is r as it stands before a line, with its space.
+func prefix(r run) string {
+	return paint([]run{r}, 0, len(r.text)) + r.text[len(strings.TrimRight(r.text, " ")):]
+}
 
 // indented renders the blocks inside n to the right of a first prefix and of
 // another for the lines after it.
@@ -323,11 +325,10 @@ func (b *blocks) indented(src *source, n ast.Node, f frame, first run, rest stri
 	}
 	inner.width -= w
 	lines := b.children(src, n, inner, compact)
-	head := wrap(nil, []run{first}, w, hard)[0]
 	if len(lines) == 0 {
-		return []string{head}
+		return []string{strings.TrimRight(prefix(first), " ")}
 	}
-	head += trailing(first.text)
+	head := prefix(first)
 	for i, line := range lines {
 		switch {
 		case i == 0:

@@ -13,7 +13,7 @@ import (
 
 // maxHighlight bounds the code that is coloured, in bytes: a longer block is
 // text, so that closing it does not stop the screen.
-const maxHighlight = 16 << 10
+const maxHighlight = 8 << 10
 
 // tabWidth is the distance of tab stops in code.
 const tabWidth = 4
@@ -81,16 +81,46 @@ func (p palette) highlight(code, language string) [][]run {
 	if lexer == nil || p.pens == nil || len(code) > maxHighlight {
 		return p.text(code)
 	}
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
-	if err != nil {
+	best, errs := p.colour(lexer, code)
+	// The lexers' expressions give up after a quarter of a second of wall time, and what
+	// they gave up on counts as an error of the code. A busy machine must not show.
+	for range 2 {
+		if errs == 0 {
+			break
+		}
+		again, n := p.colour(lexer, code)
+		if n == errs {
+			break
+		}
+		if n < errs {
+			best, errs = again, n
+		}
+	}
+	if best == nil {
 		return p.text(code)
 	}
-	lines := [][]run{nil}
+	for i := range best {
+		best[i] = untabbed(best[i])
+	}
+	return best
+}
+
+// colour has a lexer cut code into tokens, and counts the bytes that it could make
+// nothing of. It returns no lines if the lexer fails, or loses text.
+func (p palette) colour(lexer chroma.Lexer, code string) (lines [][]run, errs int) {
+	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+	if err != nil {
+		return nil, 0
+	}
+	lines = [][]run{nil}
 	seen := 0
 	for token := range tokens.Stdlib() {
 		q := p.of(token.Type)
 		value := token.Value[:min(len(token.Value), len(code)-seen)] // a lexer may add a newline of its own
 		seen += len(value)
+		if token.Type == chroma.Error {
+			errs += len(value)
+		}
 		for i, part := range strings.Split(value, "\n") {
 			if i > 0 {
 				lines = append(lines, nil)
@@ -101,15 +131,12 @@ func (p palette) highlight(code, language string) [][]run {
 		}
 	}
 	if seen != len(code) {
-		return p.text(code) // a lexer that loses text is not believed
+		return nil, 0
 	}
 	if n := len(lines); len(lines[n-1]) == 0 {
 		lines = lines[:n-1]
 	}
-	for i := range lines {
-		lines[i] = untabbed(lines[i])
-	}
-	return lines
+	return lines, errs
 }
 
 // text returns the lines of code without colours.

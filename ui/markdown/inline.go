@@ -49,9 +49,9 @@ type source struct {
 	end int // of the parsed text
 }
 
-func (s *source) add(text_ string) text.Segment {
+func (s *source) add(shown string) text.Segment {
 	start := len(s.buf)
-	s.buf = append(s.buf, text_...)
+	s.buf = append(s.buf, shown...)
 	return text.NewSegment(start, len(s.buf))
 }
 
@@ -105,7 +105,7 @@ func (in *inliner) prepare(n ast.Node, depth int) {
 		case *ast.Emphasis, *astext.Strikethrough:
 			in.prepare(c, depth+1)
 			if depth >= maxEmphasis {
-				n.ReplaceChild(n, c, in.node(textOf(c, in.src.buf), false))
+				n.ReplaceChild(n, c, in.asIs(textOf(c, in.src.buf)))
 			}
 		case *ast.Link:
 			in.prepare(c, depth+1)
@@ -118,7 +118,7 @@ func (in *inliner) prepare(n ast.Node, depth int) {
 		case *ast.RawHTML:
 			in.rawHTML(n, c)
 		case *ast.String:
-			n.ReplaceChild(n, c, in.node(string(c.Value), true))
+			n.ReplaceChild(n, c, in.shown(string(c.Value)))
 		default:
 			// Nothing else reaches glamour, which would print a warning over the screen.
 			n.RemoveChild(n, c)
@@ -127,18 +127,15 @@ func (in *inliner) prepare(n ast.Node, depth int) {
 	}
 }
 
-// node is a text node that shows s; escaped tells that s still has to be
-// disguised.
-func (in *inliner) node(s string, plain bool) *ast.Text {
-	if plain {
-		s = disguised(s)
-	}
-	return ast.NewTextSegment(in.src.add(s))
-}
+// shown is a text node that shows s.
+func (in *inliner) shown(s string) *ast.Text { return in.asIs(disguised(s)) }
+
+// asIs is a text node for text that is disguised already.
+func (in *inliner) asIs(s string) *ast.Text { return ast.NewTextSegment(in.src.add(s)) }
 
 func (in *inliner) replaceChildren(n ast.Node, s string) {
 	n.RemoveChildren(n)
-	n.AppendChild(n, in.node(s, true))
+	n.AppendChild(n, in.shown(s))
 }
 
 func (in *inliner) text(n *ast.Text) {
@@ -254,9 +251,9 @@ func (in *inliner) autoLink(parent ast.Node, n *ast.AutoLink) {
 	address, label := string(n.URL(in.src.buf)), string(n.Label(in.src.buf))
 	switch {
 	case n.AutoLinkType == ast.AutoLinkEmail || !safe.Linkable(address) || !glamourLink(address):
-		parent.ReplaceChild(parent, n, in.node(label, true))
+		parent.ReplaceChild(parent, n, in.shown(label))
 	case in.table:
-		parent.ReplaceChild(parent, n, in.node(label, true))
+		parent.ReplaceChild(parent, n, in.shown(label))
 	default:
 		parent.ReplaceChild(parent, n, in.address(address))
 	}
@@ -265,7 +262,7 @@ func (in *inliner) autoLink(parent ast.Node, n *ast.AutoLink) {
 // address is a link that shows nothing but its address.
 func (in *inliner) address(address string) ast.Node {
 	in.addresses = append(in.addresses, address)
-	return ast.NewAutoLink(ast.AutoLinkURL, in.node(address, true))
+	return ast.NewAutoLink(ast.AutoLinkURL, in.shown(address))
 }
 
 // glamourLink reports whether glamour will show the address: it leaves out what it cannot
@@ -307,7 +304,7 @@ func (in *inliner) unwrap(parent, n ast.Node, suffix string) {
 		c = next
 	}
 	if suffix != "" {
-		parent.InsertBefore(parent, n, in.node(suffix, true))
+		parent.InsertBefore(parent, n, in.shown(suffix))
 	}
 	parent.RemoveChild(parent, n)
 }
@@ -322,16 +319,16 @@ func (in *inliner) rawHTML(parent ast.Node, n *ast.RawHTML) {
 	tag := b.String()
 	if name := strings.TrimRight(strings.ToLower(tag), " />"); name == "<br" {
 		if !in.oneLine {
-			br := in.node("", false)
+			br := in.asIs("")
 			br.SetHardLineBreak(true)
 			parent.ReplaceChild(parent, n, br)
 			return
 		}
 		if in.table {
 			// A cell may have several lines; a newline inside it is glamour's way to say so.
-			parent.ReplaceChild(parent, n, in.node("\n", false))
+			parent.ReplaceChild(parent, n, in.asIs("\n"))
 			return
 		}
 	}
-	parent.ReplaceChild(parent, n, in.node(tag, true))
+	parent.ReplaceChild(parent, n, in.shown(tag))
 }

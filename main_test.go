@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"aipscope/follow/aipd"
+	"aipscope/follow/replay"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"aipscope": main})
+}
+
+const token = "a-token-for-tests-0123456789"
+
+// startDaemon runs an embedded daemon until the test ends.
+func startDaemon(tb interface {
+	Fatal(...any)
+	Cleanup(func())
+}, speed float64) (url string) {
+	lib, err := replay.Open(os.DirFS(filepath.Join("testdata", "recordings")))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d := aipd.New(aipd.Options{Recordings: lib, Speed: speed, Token: token})
+	srv := httptest.NewServer(d)
+	tb.Cleanup(func() {
+		d.Close()
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv.URL
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "scripts"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			for _, dir := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+				env.Setenv(dir, filepath.Join(env.WorkDir, "home"))
+			}
+			recordings, err := filepath.Abs(filepath.Join("testdata", "recordings"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("RECORDINGS", recordings)
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"daemon": scriptDaemon,
+			"code":   scriptCode,
+			"token":  scriptToken,
+			"same":   scriptSame,
+			"once":   scriptOnce,
+			"keep":   scriptKeep,
+		},
+	})
+}
+
+// scriptDaemon starts a daemon, and points the environment at it:
+// daemon [SPEED]
+func scriptDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	speed := 0.0
+	if len(args) > 0 {
+		var err error
+		speed, err = strconv.ParseFloat(args[0], 64)
+		ts.Check(err)
+	}
+	ts.Setenv("AIP_URL", startDaemon(scriptTB{ts}, speed))
+	file := ts.MkAbs("token")
+	ts.Check(os.WriteFile(file, []byte(token+"\n"), 0o600))
+	ts.Setenv("AIP_TOKEN_FILE", file)
+}
+
+type scriptTB struct{ *testscript.TestScript }
+
+func (s scriptTB) Fatal(args ...any) { s.Fatalf("%s", fmt.Sprint(args...)) }
+func (s scriptTB) Cleanup(f func())  { s.Defer(f) }
+
+// scriptToken writes a token file: token FILE MODE CONTENT
+func scriptToken(ts *testscript.TestScript, _ bool, args []string) {
+	mode, err := strconv.ParseUint(args[1], 8, 32)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[2]), 0o600))
+	ts.Check(os.Chmod(ts.MkAbs(args[0]), os.FileMode(mode)))
+}
+
+// scriptCode runs a command and checks its exit code: code N aipscope …
+func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+	case asExit(err, &exit):
+		got = exit.ExitCode()
+	default:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+	ts.Setenv("OUT", ts.ReadFile("stdout"))
+}
+
+func asExit(err error, target **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError)
+	*target = e
+	return ok
+}
+
+// scriptKeep puts what the last command printed to a variable: keep NAME REGEXP
+func scriptKeep(ts *testscript.TestScript, _ bool, args []string) {
+	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	if m == nil {
+		ts.Fatalf("no match for %s", args[1])
+	}
+	ts.Setenv(args[0], m[len(m)-1])
+}
+
+// jsonLines decodes JSON lines.
+func jsonLines(text string) ([]map[string]any, error) {
+	var all []map[string]any
+	for line := range strings.Lines(text) {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// scriptSame checks that the verdict lines of two files of JSON lines agree:
+// same FILE FILE [MEMBER…]
+func scriptSame(ts *testscript.TestScript, _ bool, args []string) {
+	var lines [2]map[string]any
+	for i, file := range args[:2] {
+		all, err := jsonLines(ts.ReadFile(file))
+		ts.Check(err)
+		lines[i] = all[len(all)-1]
+	}
+	for _, member := range args[2:] {
+		a, err := json.Marshal(lines[0][member])
+		ts.Check(err)
+		b, err := json.Marshal(lines[1][member])
+		ts.Check(err)
+		if lines[0][member] == nil && member != "finish_reason" || !bytes.Equal(a, b) {
+			ts.Fatalf("%s: %s and %s", member, a, b)
+		}
+	}
+}
+
+// scriptOnce checks that every chunk stands once in a file of JSON lines, from
+// 0 to N-1: once FILE N
+func scriptOnce(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(eachOnce(ts.ReadFile(args[0]), n))
+}
+
+func eachOnce(text string, n int) error {
+	all, err := jsonLines(text)
+	if err != nil {
+		return err
+	}
+	var got []int
+	for _, line := range all {
+		if line["type"] == "chunk" {
+			got = append(got, int(line["sequence"].(float64)))
+		}
+	}
+	if len(got) != n || !slices.IsSorted(got) || got[0] != 0 || got[n-1] != n-1 {
+		return fmt.Errorf("%d chunks, want 0 to %d, each once: %v", len(got), n-1, got)
+	}
+	return nil
+}
+
+// A console that is killed in mid-stream and started again prints a history in
+// which every chunk stands once, and the right verdict.
+func TestKilledWatchGoesOn(t *testing.T) {
+	url := startDaemon(t, 8)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	aipscope := filepath.Join(dir, "aipscope")
+	if err := os.Symlink(exe, aipscope); err != nil { // testscript's programs go by their name
+		t.Fatal(err)
+	}
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(aipscope, append(args, "--url", url, "--token-file", file, "--journal", filepath.Join(dir, "journal"))...)
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "GORACE=atexit_sleep_ms=0")
+		return cmd
+	}
+	const action = "act_killed"
+	out, err := command("submit", "cap:hermes_agent:demo:chat_stream", "--action-id", action, "--detach",
+		"--input", `{"prompt":"hi","recording":"chat_length"}`).CombinedOutput()
+	if err != nil {
+		t.Fatalf("submit: %v\n%s", err, out)
+	}
+	for _, after := range []int{3, 11, 12, 30} {
+		cmd := command("watch", action, "--output", "json")
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(stdout)
+		for seen := 0; seen < after && lines.Scan(); {
+			if strings.Contains(lines.Text(), `"type":"chunk"`) {
+				seen++
+			}
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // killed
+	}
+	out, err = command("watch", action, "--output", "json").Output()
+	if exit := new(exec.ExitError); !asExit(err, &exit) || exit.ExitCode() != 11 {
+		t.Fatalf("the last watch: %v, want exit code 11 (partial)", err)
+	}
+	if err := eachOnce(string(out), 69); err != nil {
+		t.Fatal(err)
+	}
+	all, err := jsonLines(string(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := all[len(all)-1]; v["verdict"] != "partial" || v["chunks"] != 69.0 {
+		t.Fatalf("verdict line: %v", v)
+	}
+}
