@@ -204,7 +204,7 @@ func (f *follower) recover(ctx context.Context, m *model.Matcher) error {
 // recordOf reads one event of a result. What is no record stands for itself.
 func recordOf(raw json.RawMessage) hermes.Record {
 	var r hermes.Record
-	if json.Unmarshal(raw, &r) != nil {
+	if aip.UnmarshalLast(raw, &r) != nil {
 		return hermes.Record{Data: slices.Clone(raw)}
 	}
 	return r
@@ -217,5 +217,5 @@ func aggregate(output json.RawMessage) bool {
 		Operation *string `json:"operation"`
 		Terminal  *bool   `json:"terminal"`
 	}
-	return json.Unmarshal(output, &a) == nil && a.Operation != nil && a.Terminal != nil
+	return aip.UnmarshalLast(output, &a) == nil && a.Operation != nil && a.Terminal != nil
 }

@@ -101,7 +101,7 @@ func (o output) readable() bool { return o.Terminal != nil }
 
 func readOutput(raw json.RawMessage) output {
 	var o output
-	_ = json.Unmarshal(raw, &o)
+	_ = aip.UnmarshalLast(raw, &o)
 	return o
 }
 
