@@ -39,7 +39,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	}
 	console := ui.New(ctx, cfg)
 	defer console.Close()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out))}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out)), tea.WithFPS(30)}
 	if !f.set.PlainScreen {
 		options = append(options, tea.WithAltScreen())
 	}
@@ -55,9 +55,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
-	if last := console.Final(); last != "" {
-		fmt.Fprintln(f.out, last)
-	}
+	fmt.Fprint(f.out, console.Final())
 	v, err := f.judge(ctx, turn)
 	if err != nil {
 		return "", err
