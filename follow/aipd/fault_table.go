@@ -156,6 +156,32 @@ var table = []Fault{
 		}}
 	})},
 
+	{"poison", "", "a stream breaks off wherever the event of the result would come", always(effect{writer: func(c *call) http.ResponseWriter {
+		return onWrite(c, func(w *wire, b []byte) (int, error) {
+			if i := bytes.Index(b, []byte("event: "+aip.EventResult+"\n")); i >= 0 {
+				return w.breakOff(b[:i], c.reset)
+			}
+			return w.ResponseWriter.Write(b)
+		}, "follow")
+	}})},
+	{"half", "FRAMES=3", "a stream ends in the middle of a frame: the nth first, then later ones", number(func(n int) effect {
+		return effect{writer: func(c *call) http.ResponseWriter {
+			frames := n << min(c.n, 20)
+			return onWrite(c, func(w *wire, b []byte) (int, error) {
+				at := 0
+				for {
+					end := bytes.Index(b[at:], []byte("\n\n"))
+					if end < 0 {
+						return w.ResponseWriter.Write(b)
+					}
+					if frames--; frames <= 0 {
+						return w.breakOff(b[:at+end/2], nil)
+					}
+					at += end + 2
+				}
+			}, "follow")
+		}}
+	})},
 	{"crlf", "", "lines of a stream end with CR and LF", streamed(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) })},
 	{"cr", "", "lines of a stream end with CR", streamed(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r")) })},
 	{"comments", "", "comments, blank blocks and unknown fields stand between frames", streamed(func(b []byte) []byte {
@@ -184,32 +210,6 @@ var table = []Fault{
 					}
 				}
 				return len(b), nil
-			}, "follow")
-		}}
-	})},
-	{"poison", "", "a stream breaks off wherever the event of the result would come", always(effect{writer: func(c *call) http.ResponseWriter {
-		return onWrite(c, func(w *wire, b []byte) (int, error) {
-			if i := bytes.Index(b, []byte("event: "+aip.EventResult+"\n")); i >= 0 {
-				return w.breakOff(b[:i], c.reset)
-			}
-			return w.ResponseWriter.Write(b)
-		}, "follow")
-	}})},
-	{"half", "FRAMES=3", "a stream ends in the middle of a frame: the nth first, then later ones", number(func(n int) effect {
-		return effect{writer: func(c *call) http.ResponseWriter {
-			frames := n << min(c.n, 20)
-			return onWrite(c, func(w *wire, b []byte) (int, error) {
-				at := 0
-				for {
-					end := bytes.Index(b[at:], []byte("\n\n"))
-					if end < 0 {
-						return w.ResponseWriter.Write(b)
-					}
-					if frames--; frames <= 0 {
-						return w.breakOff(b[:at+end/2], nil)
-					}
-					at += end + 2
-				}
 			}, "follow")
 		}}
 	})},
