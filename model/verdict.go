@@ -144,6 +144,9 @@ func (t *Turn) Verdict() Verdict {
 	j.rules = rulesOf(j.op)
 	if t.result != nil {
 		j.out, j.status = readOutput(t.result.Output), t.result.Status
+		if m := t.result.Aggregate; m != nil && m.Unread > 0 {
+			j.out.Terminal = nil // an aggregate whose events are hidden is not to be relied on
+		}
 		if t.result.Error != nil {
 			j.code = t.result.Error.Code
 		}

@@ -64,6 +64,9 @@ type Options struct {
 	// DrainFirst withholds a follow stream's terminal frame until everything was
 	// delivered. A real daemon does not: it ends with a backlog unread.
 	DrainFirst bool
+
+	// Faults are how the server misbehaves.
+	Faults Faults
 }
 
 // Server is the daemon. It serves HTTP until it is closed.
@@ -75,6 +78,10 @@ type Server struct {
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	runs sync.WaitGroup
+
+	countMu sync.Mutex // of what faults count
+	counts  map[string]int
+	firsts  map[string]time.Time
 
 	store
 }
@@ -91,6 +98,11 @@ func New(opt Options) *Server {
 	}
 	if opt.Clock == nil {
 		opt.Clock = time.Now
+	}
+	for _, e := range opt.Faults.effects {
+		if e.options != nil {
+			e.options(&opt)
+		}
 	}
 	if opt.Limits == (hermes.Limits{}) && !opt.Unlimited {
 		opt.Limits = hermes.DefaultLimits
@@ -130,6 +142,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	for i := range path {
 		path[i] = unescape(path[i])
+	}
+	if len(s.opt.Faults.effects) > 0 {
+		c := s.routed(w, r, path)
+		if s.opt.Faults.answered(c) {
+			return
+		}
+		w = s.opt.Faults.writer(c)
 	}
 	route, id, ok := match(path)
 	if !ok {

@@ -198,6 +198,15 @@ func (e *Error) Detail(name string) string {
 	return s
 }
 
+// Redacted reports whether a value was taken out by the daemon, which leaves
+// {"redacted":true} in its place (wire/aip.md section 6).
+func Redacted(raw json.RawMessage) bool {
+	var v struct {
+		Redacted bool `json:"redacted"`
+	}
+	return len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &v) == nil && v.Redacted
+}
+
 // Time is a time as AIP writes it: RFC 3339, or an array of nine integers
 // (year, day of the year, hour, minute, second, nanosecond, and the offset's
 // hours, minutes, seconds), or a redacted value. What cannot be read is the
