@@ -147,7 +147,7 @@ func (c *Console) overlayLines() []string {
 	if c.helping {
 		return c.helpLines(c.width - 2)
 	}
-	return c.verdictLines(c.width - 2)
+	return c.verdictLines(c.width-2, true)
 }
 
 // overlay draws the verdict or the help over the whole body.
@@ -253,7 +253,7 @@ func (c *Console) Final() string {
 		p.top = top
 		p.settle()
 	}
-	out = append(out, c.verdictLines(w)...)
+	out = append(out, c.verdictLines(w, false)...)
 	for i, line := range out {
 		if ansi.StringWidth(line) > w {
 			line = ansi.Truncate(line, w, "…")
