@@ -190,8 +190,6 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.confirmed(msg)
 	case LeaveMsg:
 		return c, c.quit()
-	case SuspendMsg:
-		return c, c.suspend()
 	case tea.KeyMsg:
 		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil {
 			return c, c.burst(msg.Runes)

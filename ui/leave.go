@@ -6,9 +6,6 @@ import tea "github.com/charmbracelet/bubbletea"
 // does not count as the operator's leaving.
 type LeaveMsg struct{}
 
-// SuspendMsg gives the terminal back for a while, as ctrl+z does.
-type SuspendMsg struct{}
-
 // quit ends the console. The frame that is drawn last may stay on the screen and
 // in the scrollback, so nothing revealed is in it.
 func (c *Console) quit() tea.Cmd {

@@ -12,8 +12,6 @@ import (
 	"time"
 	"unsafe"
 
-	"aipscope/ui"
-
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -30,33 +28,25 @@ func leaveBackground() { signal.Ignore(syscall.SIGTTOU) }
 type jobs struct {
 	ctx     context.Context // ended: the program is leaving
 	tty     *os.File
-	stops   chan os.Signal
 	resumed atomic.Bool // a SIGCONT is on its way that suspend knows of
 }
 
-func newJobs(ctx context.Context, tty *os.File) *jobs {
-	return &jobs{ctx: ctx, tty: tty, stops: make(chan os.Signal, 1)}
-}
+func newJobs(ctx context.Context, tty *os.File) *jobs { return &jobs{ctx: ctx, tty: tty} }
 
-// watch passes on what job control asks for from outside, until done.
+// watch takes the terminal again whenever the process was stopped from outside,
+// until done. SIGTSTP is not caught: the runtime would not give its effect back.
 func (j *jobs) watch(program *tea.Program, done <-chan struct{}) {
 	came := make(chan os.Signal, 4)
 	signal.Notify(came, syscall.SIGCONT)
 	defer signal.Stop(came)
-	if !signal.Ignored(syscall.SIGTSTP) {
-		signal.Notify(j.stops, syscall.SIGTSTP)
-		defer signal.Stop(j.stops)
-	}
 	for {
 		select {
-		case <-j.stops:
-			program.Send(ui.SuspendMsg{})
 		case <-came:
 			if j.resumed.CompareAndSwap(true, false) {
 				continue
 			}
-			// It was stopped from outside (SIGSTOP), with the terminal in its hands:
-			// whoever had it since may have changed it.
+			// It had the terminal in its hands when it was stopped: whoever had it
+			// since may have changed it.
 			program.Send(tea.Exec(retake{}, nil)())
 		case <-done:
 			return
@@ -100,7 +90,8 @@ func (s suspend) Run() error {
 	defer signal.Stop(cont)
 	for {
 		s.resumed.Store(true)
-		s.stop()
+		// The whole group, as the terminal would at ctrl+z.
+		_ = syscall.Kill(0, syscall.SIGTSTP) // our own group: it cannot fail
 		select {
 		case <-cont:
 		case <-time.After(unstopped):
@@ -118,16 +109,6 @@ func (s suspend) Run() error {
 			return nil
 		}
 	}
-}
-
-// stop stops the process group, as the terminal would at ctrl+z.
-func (s suspend) stop() {
-	if signal.Ignored(syscall.SIGTSTP) {
-		return // whoever started us wants no stopping
-	}
-	signal.Reset(syscall.SIGTSTP)
-	_ = syscall.Kill(0, syscall.SIGTSTP) // to our own group: it cannot fail
-	signal.Notify(s.stops, syscall.SIGTSTP)
 }
 
 // foreground reports whether the terminal is ours to change. Where that cannot
