@@ -168,6 +168,11 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	if err != nil {
 		return err
 	}
+	release, err := log.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
 	actor := d.actor(log, action)
 	switch err := actor.Prepare(ctx, req, fresh); {
 	case errors.Is(err, act.ErrKnown):
@@ -183,9 +188,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	posted := make(chan error, 1)
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() {
-		posted <- actor.Post(sending, req)
-	}()
+	d.spawn(func() { posted <- actor.Post(sending, req) })
 	if s.detach {
 		return d.detach(ctx, actor, posted)
 	}
@@ -193,13 +196,13 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	watching, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	answered := make(chan error, 1)
-	go func() {
+	d.spawn(func() {
 		err := <-posted
 		if err != nil {
 			refuse(err)
 		}
 		answered <- err
-	}()
+	})
 	s.watch.posted = answered
 	s.watch.capability = req.Capability
 	err = d.watch(watching, action, s.watch)
