@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"strings"
 	"time"
 
 	"aipscope/follow/replay"
@@ -58,16 +57,6 @@ func (s *Server) offers(op hermes.Operation) bool {
 	return err == nil
 }
 
-// idField is the input field that names the object of an operation, or "".
-func idField(spec hermes.Spec) string {
-	_, rest, ok := strings.Cut(spec.Path, "{")
-	if !ok {
-		return ""
-	}
-	name, _, _ := strings.Cut(rest, "}")
-	return name
-}
-
 // answerFromRecording is the result of an operation that does not stream.
 func (s *Server) answerFromRecording(ctx context.Context, a *action) *hermes.Result {
 	if err := s.pace.Wait(ctx, 400*time.Millisecond); err != nil {
@@ -93,7 +82,7 @@ func (s *Server) providerReply(a *action) (int, []byte, error) {
 		return s.opt.Recordings.Reply(name)
 	}
 	r := replies[a.request.Operation]
-	id := text(in[idField(a.spec)])
+	id := text(in[a.request.Operation.TargetField()])
 	if id == "" {
 		return s.opt.Recordings.Reply(r.usual)
 	}
@@ -208,8 +197,7 @@ func (s *Server) playRecording(_ context.Context, r Request) (replay.Stream, err
 		}
 		return lib.Stream(name, s.pace)
 	}
-	spec, _ := r.Operation.Spec()
-	scenario, ok := lib.About(r.Operation, text(in[idField(spec)]))
+	scenario, ok := lib.About(r.Operation, text(in[r.Operation.TargetField()]))
 	if !ok {
 		scenario, ok = lib.Default(r.Operation)
 	}
