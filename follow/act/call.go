@@ -190,7 +190,7 @@ func (c *Caller) call(ctx context.Context, k call) (Reply, error) {
 		c.Logger.Info("call", "action", action, "capability", req.Capability, "key", req.IdempotencyKey)
 	}
 	if _, err := actor.post(ctx, req); err != nil {
-		return Reply{}, err
+		return Reply{Action: action, Asked: action, Key: req.IdempotencyKey}, err
 	}
 	reply, err := c.outcome(ctx, k.op, action)
 	reply.Asked, reply.Key = action, req.IdempotencyKey

@@ -37,11 +37,11 @@ func (o Offer) Terms() string {
 	if o.Approval != nil {
 		approval = map[bool]string{true: "needed", false: "not needed"}[*o.Approval]
 	}
-	modes := make([]string, len(o.Modes))
-	for i, m := range o.Modes {
-		modes[i] = client.SafeCode(m)
+	modes := "not said"
+	if len(o.Modes) > 0 {
+		modes = strings.Join(o.Modes, ", ") // of three known words
 	}
-	return fmt.Sprintf("risk %s, approval %s, key %s, modes %s", known(o.Risk), approval, known(o.Key), known(strings.Join(modes, ":")))
+	return fmt.Sprintf("risk %s, approval %s, key %s, modes %s", known(o.Risk), approval, known(o.Key), modes)
 }
 
 // Offers reads what the daemon offers, in its order.

@@ -139,8 +139,8 @@ func (l *Library) About(op hermes.Operation, id string) (Scenario, bool) {
 	return Scenario{}, false
 }
 
-// Stream plays a recorded stream.
-func (l *Library) Stream(name string, pace Pace) (Stream, error) {
+// Recorded is the body of a recorded stream.
+func (l *Library) Recorded(name string) ([]byte, error) {
 	s, ok := l.Scenario(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrUnknown, name)
@@ -148,6 +148,15 @@ func (l *Library) Stream(name string, pace Pace) (Stream, error) {
 	raw, err := fs.ReadFile(l.files, s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
+	}
+	return raw, nil
+}
+
+// Stream plays a recorded stream.
+func (l *Library) Stream(name string, pace Pace) (Stream, error) {
+	raw, err := l.Recorded(name)
+	if err != nil {
+		return nil, err
 	}
 	return Play(raw, pace), nil
 }
