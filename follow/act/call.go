@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"time"
 
@@ -95,6 +96,15 @@ func (c *Caller) wait(ctx context.Context, d time.Duration) error {
 
 // NewKey makes an idempotency key for one exact request.
 func NewKey() string { return "aipscope-" + uuid.NewString() }
+
+// SameRequest reports whether two requests ask the same.
+func SameRequest(a, b model.Request) bool {
+	var x, y any
+	if json.Unmarshal(a.Input, &x) != nil || json.Unmarshal(b.Input, &y) != nil {
+		return false
+	}
+	return a.Capability == b.Capability && reflect.DeepEqual(x, y)
+}
 
 // CheckError is a request that fails its check: nothing was sent or journaled.
 type CheckError struct{ Findings []hermes.Finding }

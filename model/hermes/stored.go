@@ -43,7 +43,8 @@ type sessionRow struct {
 	Active       json.RawMessage `json:"last_active"`
 }
 
-func readSession(raw json.RawMessage) Session {
+// SessionOf reads one row of a list, or the session of another reply.
+func SessionOf(raw json.RawMessage) Session {
 	var r sessionRow
 	_ = json.Unmarshal(raw, &r) // a member of another type leaves the rest
 	return Session{
@@ -69,7 +70,7 @@ func ReadSession(output json.RawMessage) (Session, bool) {
 		Session json.RawMessage `json:"session"`
 	}
 	_ = json.Unmarshal(output, &o)
-	s := readSession(o.Session)
+	s := SessionOf(o.Session)
 	return s, s.ID != ""
 }
 
@@ -95,7 +96,7 @@ func ReadSessions(output json.RawMessage) (SessionPage, bool) {
 	}
 	p := SessionPage{Limit: l.Limit, Offset: l.Offset, HasMore: l.HasMore}
 	for _, raw := range *l.Data {
-		p.Sessions = append(p.Sessions, readSession(raw))
+		p.Sessions = append(p.Sessions, SessionOf(raw))
 	}
 	return p, true
 }
@@ -133,12 +134,13 @@ func ReadTranscript(output json.RawMessage) (Transcript, bool) {
 	}
 	t := Transcript{SessionID: l.SessionID}
 	for _, raw := range *l.Data {
-		t.Messages = append(t.Messages, readMessage(raw))
+		t.Messages = append(t.Messages, MessageOf(raw))
 	}
 	return t, true
 }
 
-func readMessage(raw json.RawMessage) SessionMessage {
+// MessageOf reads one row of a transcript.
+func MessageOf(raw json.RawMessage) SessionMessage {
 	var m struct {
 		ID        json.RawMessage `json:"id"`
 		SessionID string          `json:"session_id"`

@@ -19,9 +19,14 @@ import (
 func explain(err error) string {
 	text := err.Error()
 	var refused *client.Error
+	var failed *act.Failure
 	var dial *net.OpError
 	var dns *net.DNSError
 	switch {
+	case errors.As(err, &failed):
+		if d := failed.Decision(); d != "" {
+			text += "; " + d
+		}
 	case errors.As(err, &refused):
 		text += "; " + advise(refused)
 	case errors.As(err, &dns):
@@ -84,11 +89,15 @@ func oneLine(s string) string {
 // exitOfError is the exit code of a command that failed.
 func exitOfError(ctx context.Context, err error) int {
 	var u usageError
+	var check *act.CheckError
+	var failed *act.Failure
 	switch {
-	case errors.As(err, &u):
+	case errors.As(err, &u), errors.As(err, &check):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, &failed):
+		return exitOfFailure(failed)
 	}
 	var refused *client.Error
 	if errors.As(err, &refused) {
