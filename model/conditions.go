@@ -238,6 +238,9 @@ func (j judge) advice(v Verdict) []string {
 		}
 	case Partial:
 		say("keep the text as partial evidence; do not present it as complete")
+		if d := j.decision(); d != "" {
+			say(d)
+		}
 	case Failed:
 		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))
 	case Cancelled:

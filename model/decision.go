@@ -39,7 +39,7 @@ func Decision(op hermes.Operation, e *aip.Error) string {
 	case code == "configuration_or_input":
 		return "the connector refused the input or its own configuration: correct it; do not send it again unchanged"
 	case code == "stream_truncated":
-		return "keep the partial evidence; a larger limit would repeat the work, so nothing is sent again"
+		return "a larger limit would repeat the work: nothing is sent again"
 	case code == "stream_incomplete":
 		return "reconcile the action and the stored provider state"
 	case code == "stream_failed":

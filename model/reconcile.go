@@ -336,6 +336,11 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 			r.Advice = append(r.Advice, s)
 		}
 	}
+	if t.applied == 0 {
+		r.Finding = nothing
+		say("check the action's ID and the daemon's URL")
+		return r
+	}
 	unknown := slices.Contains([]Word{Incomplete, Contradicted}, r.Verdict.Word)
 	switch r.Verdict.Word {
 	case Pending:
@@ -343,7 +348,7 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 	case AwaitingApproval:
 		say("nothing runs until somebody approves or denies it")
 	}
-	if t.result != nil {
+	if t.result != nil && t.result.Error != nil && !asksThis(t.result.Error) {
 		say(Decision(t.Operation(), t.result.Error))
 	}
 	if len(evidence) == 0 {
@@ -371,6 +376,11 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 		say("nothing is sent again")
 	}
 	return r
+}
+
+// asksThis reports whether what an error calls for is a reconciliation.
+func asksThis(e *aip.Error) bool {
+	return strings.HasSuffix(e.Code, "stream_incomplete") || e.Uncertain() && e.RemoteStatus() != http.StatusTooManyRequests
 }
 
 // weigh says what one piece of evidence means, what to do, and whether it leaves

@@ -262,12 +262,23 @@ func (c *Caller) watch(ctx context.Context, action string) (*model.Turn, error) 
 			c.tell(Notice{Kind: NoticeWaiting, Action: action, Text: "an approval is pending for " + action + "; nothing runs until somebody decides"})
 		}
 	}
-	if turn.Applied() > 0 {
-		if err := journal.SetVerdict(context.WithoutCancel(ctx), turn.Verdict().Word, turn.Applied(), model.RulesVersion); err != nil {
-			return turn, fmt.Errorf("journal the verdict: %w", err)
-		}
+	return turn, c.keepVerdict(ctx, turn)
+}
+
+// keepVerdict keeps a turn's verdict for the list of actions.
+func (c *Caller) keepVerdict(ctx context.Context, turn *model.Turn) error {
+	if turn.Applied() == 0 {
+		return nil
 	}
-	return turn, nil
+	ctx = context.WithoutCancel(ctx)
+	journal, err := c.Open(ctx, turn.Action())
+	if err == nil {
+		err = journal.SetVerdict(ctx, turn.Verdict().Word, turn.Applied(), model.RulesVersion)
+	}
+	if err != nil {
+		return fmt.Errorf("journal the verdict: %w", err)
+	}
+	return nil
 }
 
 func (c *Caller) reply(op hermes.Operation, action string, turn *model.Turn) (Reply, error) {

@@ -78,7 +78,7 @@ func (c *Caller) reconcileOne(ctx context.Context, action string) (r Reconciled,
 		evidence = append(evidence, e)
 	}
 	r.Reconciliation = r.Turn.Reconcile(before, evidence, why)
-	return r, "", nil
+	return r, "", c.keepVerdict(ctx, r.Turn)
 }
 
 // readAgain reads the action's status and result once more, and from the daemon

@@ -55,6 +55,10 @@ type Options struct {
 	// waiting, for Decide.
 	Approve Approval
 
+	// Fail is a failure of the connector's, before the provider is asked; nil, or
+	// a nil error, for none.
+	Fail func(r Request) *aip.Error
+
 	MaxRuns       int  // turns at once, but those of sessions; 10 when zero, no bound when negative
 	CompressAfter int  // messages after which a session's next turn goes on in a new one; never when zero
 	Unstored      bool // turns are answered, and not written to their sessions

@@ -2,6 +2,7 @@ package aipd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -121,23 +122,41 @@ func (s *Server) providerReply(a *action) (int, []byte, error) {
 		return s.opt.Recordings.Reply(r.usual)
 	case id == "":
 		return s.opt.Recordings.Reply(r.usual)
-	case op == hermes.OpResponseDelete:
-		return s.deleteResponse(id, r)
+	case op == hermes.OpResponseGet, op == hermes.OpResponseDelete:
+		return s.response(op, id)
 	}
-	s.mu.Lock()
-	stored, ok := s.stored.get(id)
-	s.mu.Unlock()
-	if ok {
-		return 200, stored, nil
-	}
-	status, found := s.recorded(id, r.found)
-	switch {
-	case found != nil:
+	if status, found := s.recorded(id, r.found); found != nil {
 		return status, found, nil
-	case r.none == "":
-		return s.opt.Recordings.Reply(r.usual)
 	}
-	return s.opt.Recordings.Reply(r.none)
+	return s.opt.Recordings.Reply(cmp.Or(r.none, r.usual))
+}
+
+// response reads or deletes a stored response: one of a turn played here, or a
+// recorded one.
+func (s *Server) response(op hermes.Operation, id string) (int, []byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.stored.get(id)
+	if !ok && !s.stored.gone[id] {
+		found, ok = s.recordedResponse(id)
+	}
+	switch {
+	case !ok:
+		return s.opt.Recordings.Reply(replies[op].none)
+	case op == hermes.OpResponseDelete:
+		s.stored.drop(id)
+		return 200, object("id", id, "object", "response", "deleted", true), nil
+	}
+	return 200, found, nil
+}
+
+// recordedResponse finds the recording of a response, or of its deletion.
+func (s *Server) recordedResponse(id string) ([]byte, bool) {
+	if _, found := s.recorded(id, replies[hermes.OpResponseGet].found); found != nil {
+		return found, true
+	}
+	_, found := s.recorded(id, replies[hermes.OpResponseDelete].usual)
+	return found, found != nil
 }
 
 // recorded finds the recorded reply about an object. The last match tells the
@@ -162,28 +181,12 @@ func (s *Server) missingLink(input json.RawMessage) (reply, bool) {
 		return reply{}, true
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	_, ok := s.stored.get(id)
-	s.mu.Unlock()
-	if !ok {
-		_, found := s.recorded(id, replies[hermes.OpResponseGet].found)
-		ok = found != nil
+	if !ok && !s.stored.gone[id] {
+		_, ok = s.recordedResponse(id)
 	}
 	return refusalOf(404, "", "Previous response not found: "+id), ok
-}
-
-// deleteResponse forgets a stored response. Recorded ones cannot be forgotten.
-func (s *Server) deleteResponse(id string, r recorded) (int, []byte, error) {
-	s.mu.Lock()
-	ok := s.stored.drop(id)
-	s.mu.Unlock()
-	if ok {
-		return 200, object("id", id, "object", "response", "deleted", true), nil
-	}
-	status, body, err := s.opt.Recordings.Reply(r.usual)
-	if err == nil && !bytes.Contains(body, encode(id)) {
-		return s.opt.Recordings.Reply(r.none)
-	}
-	return status, body, err
 }
 
 // remember keeps the Responses object that a stream shows, as its provider

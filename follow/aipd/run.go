@@ -87,6 +87,11 @@ func (s *Server) execute(ctx context.Context, a *action) *hermes.Result {
 	if e := s.checkInput(a); e != nil {
 		return &hermes.Result{ActionID: id, Status: aip.ResultFailed, Error: e}
 	}
+	if s.opt.Fail != nil {
+		if e := s.opt.Fail(a.request); e != nil {
+			return &hermes.Result{ActionID: id, Status: aip.ResultFailed, Error: e}
+		}
+	}
 	leave, ok := s.enter(a.request.Operation)
 	if !ok {
 		return s.providerFailed(ctx, a, errTooMany)

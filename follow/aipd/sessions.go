@@ -118,8 +118,11 @@ func newSessions(lib *replay.Library) sessions {
 			listed = []listedSession{*o.Session}
 		case strings.HasPrefix(name, "session_list"):
 			_ = json.Unmarshal(o.Data, &listed)
-		case strings.HasPrefix(name, "session_messages") && json.Unmarshal(o.Data, &messages) == nil:
-			all.seed(o.SessionID).messages = messages
+		case o.SessionID != "" && json.Unmarshal(o.Data, &messages) == nil:
+			// Of several recordings the whole transcript is kept.
+			if s := all.seed(o.SessionID); len(messages) > len(s.messages) {
+				s.messages = messages
+			}
 		}
 		for _, l := range listed {
 			all.take(l)

@@ -32,7 +32,7 @@ type store struct {
 
 func newStore(lib *replay.Library) store {
 	return store{actions: map[string]*action{}, keys: map[string]string{}, seen: map[string]time.Time{},
-		stored: responses{byID: map[string]json.RawMessage{}}, sessions: newSessions(lib)}
+		stored: responses{byID: map[string]json.RawMessage{}, gone: map[string]bool{}}, sessions: newSessions(lib)}
 }
 
 // event is an event in the form in which it is delivered.

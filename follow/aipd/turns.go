@@ -18,6 +18,7 @@ const maxStored = 100
 type responses struct {
 	byID   map[string]json.RawMessage
 	recent []string // the last used last
+	gone   map[string]bool
 }
 
 func (r *responses) get(id string) (json.RawMessage, bool) {
@@ -30,17 +31,18 @@ func (r *responses) get(id string) (json.RawMessage, bool) {
 
 func (r *responses) put(id string, raw json.RawMessage) {
 	r.byID[id] = raw
+	delete(r.gone, id)
 	r.touch(id)
 	if len(r.recent) > maxStored {
 		r.drop(r.recent[0])
 	}
 }
 
-func (r *responses) drop(id string) bool {
-	_, ok := r.byID[id]
+// drop forgets an object for good: a recording of it is not shown either.
+func (r *responses) drop(id string) {
 	delete(r.byID, id)
 	r.forget(id)
-	return ok
+	r.gone[id] = true
 }
 
 func (r *responses) touch(id string) {

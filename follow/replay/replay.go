@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -128,11 +129,12 @@ func (l *Library) About(op hermes.Operation, id string) (Scenario, bool) {
 	if err != nil || id == "" {
 		return Scenario{}, false
 	}
+	named := regexp.MustCompile(`_id": ?` + regexp.QuoteMeta(string(quoted)))
 	for _, s := range l.scenarios {
 		if s.Operation != op {
 			continue
 		}
-		if raw, err := fs.ReadFile(l.files, s.Path); err == nil && bytes.Contains(raw, quoted) {
+		if raw, err := fs.ReadFile(l.files, s.Path); err == nil && named.Match(raw) {
 			return s, true
 		}
 	}

@@ -82,9 +82,17 @@ func (o *calling) within(ctx context.Context, d *desk, fn func(context.Context) 
 	}
 	fmt.Fprintf(d.err, "aipscope: %s: %s; go on with: aipscope watch %s\n", safe.Line(r.Action), what, safe.Line(r.Action))
 	if d.set.Output == "json" {
-		return writeJSON(d.out, map[string]any{"type": "pending", "action_id": r.Action, "idempotency_key": orNull(r.Key), "reason": what})
+		return writeJSON(d.out, pendingLine{"pending", r.Action, orNull(r.Key), what})
 	}
 	return nil
+}
+
+// pendingLine is a call that had no outcome at the timeout.
+type pendingLine struct {
+	Type     string  `json:"type"`
+	ActionID string  `json:"action_id"`
+	Key      *string `json:"idempotency_key"`
+	Reason   string  `json:"reason"`
 }
 
 // caller makes actions at an endpoint, and says on standard error what they

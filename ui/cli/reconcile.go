@@ -130,12 +130,12 @@ func (d *desk) printReconciledText(r act.Reconciled, letters int, v veil) error 
 			line("", "", "it goes on in the session "+e.Resolved)
 		}
 	}
-	line("finding", "", r.Finding)
-	for _, s := range r.Advice {
-		line("next", "", s)
-	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	fmt.Fprintf(d.out, "%s\n", safe.Line(r.Finding))
+	for _, s := range r.Advice {
+		fmt.Fprintf(d.out, "  next: %s\n", safe.Line(s))
 	}
 	if v.masker == nil {
 		for _, e := range r.Evidence {

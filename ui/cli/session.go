@@ -69,16 +69,36 @@ no list. Rows move between pages while they are read: each is shown once.`,
 	return cmd
 }
 
+// sessionLine is a row of the list as JSON, and sessionsLine what ends it.
+type sessionLine struct {
+	Type     string          `json:"type"`
+	ID       string          `json:"id"`
+	Parent   *string         `json:"parent"`
+	Root     *string         `json:"root"` // the first of a compressed chain
+	Open     bool            `json:"open"`
+	Messages int             `json:"message_count"`
+	Masked   bool            `json:"masked"`
+	Object   json.RawMessage `json:"object"`
+}
+
+type sessionsLine struct {
+	Type     string   `json:"type"`
+	Returned int      `json:"returned"`
+	Next     int      `json:"next_offset"`
+	More     bool     `json:"more"` // the last page was full
+	Repeated int      `json:"repeated"`
+	Actions  []string `json:"actions"` // that read the pages
+}
+
 func (d *desk) printSessions(l act.SessionList, v veil) error {
 	if d.set.Output == "json" {
 		for _, s := range l.Sessions {
-			line := map[string]any{"type": "session", "id": v.id(s.ID), "parent": orNull(v.id(s.Parent)), "root": orNull(v.id(s.Root)), "open": s.Open(),
-				"message_count": s.MessageCount, "masked": v.masker != nil, "object": v.json(s.Raw)}
+			line := sessionLine{"session", v.id(s.ID), orNull(v.id(s.Parent)), orNull(v.id(s.Root)), s.Open(), s.MessageCount, v.masker != nil, v.json(s.Raw)}
 			if err := writeJSON(d.out, line); err != nil {
 				return err
 			}
 		}
-		return writeJSON(d.out, map[string]any{"type": "sessions", "returned": len(l.Sessions), "actions": l.Actions, "next_offset": l.Next, "more": l.More, "repeated": l.Repeated})
+		return writeJSON(d.out, sessionsLine{"sessions", len(l.Sessions), l.Next, l.More, l.Repeated, l.Actions})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SESSION\tTITLE\tSOURCE\tMESSAGES\tACTIVE\tSTATE\tKIND")
@@ -223,10 +243,26 @@ its continuation, whose ID is shown.`,
 	return cmd
 }
 
+// messageLine is a row of a transcript as JSON, and messagesLine what ends it.
+type messageLine struct {
+	Type   string          `json:"type"`
+	Masked bool            `json:"masked"`
+	Object json.RawMessage `json:"object"`
+}
+
+type messagesLine struct {
+	Type     string `json:"type"`
+	ActionID string `json:"action_id"`
+	Asked    string `json:"asked"`
+	Session  string `json:"session_id"` // that was read: the last of its chain
+	Returned int    `json:"returned"`
+	Count    *int   `json:"message_count"` // null where it could not be read
+}
+
 func (d *desk) printMessages(asked string, t act.Transcript, v veil) error {
 	if d.set.Output == "json" {
 		for _, m := range t.Messages {
-			if err := writeJSON(d.out, map[string]any{"type": "message", "masked": v.masker != nil, "object": v.json(m.Raw)}); err != nil {
+			if err := writeJSON(d.out, messageLine{"message", v.masker != nil, v.json(m.Raw)}); err != nil {
 				return err
 			}
 		}
@@ -234,7 +270,7 @@ func (d *desk) printMessages(asked string, t act.Transcript, v veil) error {
 		if t.Count >= 0 {
 			count = &t.Count
 		}
-		return writeJSON(d.out, map[string]any{"type": "messages", "action_id": t.Action, "asked": asked, "session_id": t.SessionID, "returned": len(t.Messages), "message_count": count})
+		return writeJSON(d.out, messagesLine{"messages", t.Action, asked, t.SessionID, len(t.Messages), count})
 	}
 	for _, m := range t.Messages {
 		shown := hermes.MessageOf(v.json(m.Raw))
@@ -314,6 +350,16 @@ type foundLine struct {
 	Object json.RawMessage `json:"object,omitempty"`
 }
 
+type forkLine struct {
+	Type      string    `json:"type"`
+	ActionID  *string   `json:"action_id"`
+	Key       *string   `json:"idempotency_key"`
+	Completed bool      `json:"completed"`
+	Masked    bool      `json:"masked"`
+	Source    foundLine `json:"source"`
+	Child     foundLine `json:"child"`
+}
+
 func (d *desk) printFork(f act.Forked, failure error, v veil) error {
 	found := func(x act.Found) foundLine {
 		l := foundLine{ID: x.ID}
@@ -329,8 +375,7 @@ func (d *desk) printFork(f act.Forked, failure error, v veil) error {
 		return l
 	}
 	if d.set.Output == "json" {
-		return writeJSON(d.out, map[string]any{"type": "fork", "action_id": orNull(f.Action), "idempotency_key": orNull(f.Key), "completed": failure == nil,
-			"masked": v.masker != nil, "source": found(f.Source), "child": found(f.Child)})
+		return writeJSON(d.out, forkLine{"fork", orNull(f.Action), orNull(f.Key), failure == nil, v.masker != nil, found(f.Source), found(f.Child)})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	for _, x := range []struct {
