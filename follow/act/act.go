@@ -91,7 +91,7 @@ func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error
 	if !fresh {
 		known, err := a.Known(ctx)
 		if err != nil {
-			return fmt.Errorf("ask for the action: %w", err)
+			return fmt.Errorf("%w: ask for the action: %w", ErrNotSent, err)
 		}
 		if known {
 			return ErrKnown
