@@ -129,7 +129,7 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 	case hermes.KindText:
 		t.wholeText(e)
 	case hermes.KindContent:
-		t.content = f.More.Finish
+		t.addContent(*f.More.Finish)
 		if !f.More.Null {
 			t.closing(e, f.Message, f.Text)
 		}
@@ -139,6 +139,11 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 		}
 	case hermes.KindThinking:
 		t.thinking(e)
+		if f.More != nil {
+			for _, c := range f.More.Tools {
+				t.tool(e, c)
+			}
+		}
 	case hermes.KindCommentary:
 		t.text(e, SegmentCommentary, f.Message, f.Text)
 	case hermes.KindWaiting:
@@ -168,6 +173,17 @@ func (t *Turn) foldMore(e *Entry, m *hermes.More) {
 	if m.Failure && e.frame.Kind != hermes.KindError {
 		t.failures = append(t.failures, failure{"the provider's error object", e.Sequence})
 	}
+}
+
+// addContent keeps what assistant.completed says of the turn's end: a flag that
+// was raised once stays.
+func (t *Turn) addContent(f hermes.Finish) {
+	if t.content != nil {
+		f.NotComplete = f.NotComplete || t.content.NotComplete
+		f.Partial = f.Partial || t.content.Partial
+		f.Interrupted = f.Interrupted || t.content.Interrupted
+	}
+	t.content = &f
 }
 
 func readUsage(raw json.RawMessage) Usage {

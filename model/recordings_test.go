@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -251,5 +252,33 @@ func TestToolDurationsComeFromTheDaemonsTimes(t *testing.T) {
 	}
 	if d := turnOf(turntest.Named(t, "runs_tools_events").Rows(t)).Tools()[0].Duration; d.Milliseconds() != 53 {
 		t.Errorf("the provider's own duration: %s, want 53ms", d)
+	}
+}
+
+// A provider's end that cannot be read, or that contradicts itself, is none.
+func TestEndsThatSayTwoThingsAreNotAccepted(t *testing.T) {
+	for name, c := range map[string]struct {
+		recording, from, to string
+		want                model.Word
+	}{
+		"a failed flag on a completed run":      {"runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "failed": true`, model.Failed},
+		"a failed status on a completed turn":   {"session_stream_ok", `"completed": true, "interrupted"`, `"completed": true, "status": "failed", "interrupted"`, model.Failed},
+		"a redacted end":                        {"runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "redacted": true`, model.Incomplete},
+		"two names, one of them a failure":      {"session_stream_ok", `"completed": true, "interrupted"`, `"completed": true, "event": "run.failed", "interrupted"`, model.Contradicted},
+		"a tool that only reports its progress": {"session_stream_ok", `"tool_name": "_thinking"`, `"tool_name": "terminal"`, model.Unconfirmed},
+		"a tool event of a generation to come":  {"session_stream_ok", `event: tool.progress`, `event: tool.paused`, model.Unconfirmed},
+	} {
+		rec := turntest.Named(t, c.recording)
+		body, err := os.ReadFile(rec.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.ReplaceAll(string(body), c.from, c.to)
+		if changed == string(body) {
+			t.Fatalf("%s: nothing was changed", name)
+		}
+		if v := turnOf(turntest.Rows(t, rec.Operation, []byte(changed))).Verdict(); v.Word != c.want {
+			t.Errorf("%s: %s (%s), want %s", name, v.Word, v.Reason, c.want)
+		}
 	}
 }

@@ -387,6 +387,15 @@ func (t *Turn) Find(sequence uint64) (Entry, bool) {
 	return t.entries[i], true
 }
 
+// ToolKeys are the keys of all tools, in their order.
+func (t *Turn) ToolKeys() []string {
+	var keys []string
+	for _, tool := range t.tools {
+		keys = append(keys, tool.Key)
+	}
+	return keys
+}
+
 // Tool returns the tool of a key, or nil.
 func (t *Turn) Tool(key string) *Tool { return t.byKey[key] }
 

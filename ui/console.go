@@ -31,6 +31,9 @@ type Config struct {
 	// Confirm journals the operator's word, and returns the journal's rows above
 	// said.Through, its own among them.
 	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
+	// What the operator confirmed beforehand, of every tool and of the answer: it
+	// is journaled once the action has settled.
+	SaidEffects, SaidAnswer bool
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
@@ -63,6 +66,7 @@ type Console struct {
 	reconnects int
 	lag        time.Duration
 	lastBatch  time.Time
+	history    bool // what came last was in the journal before
 	done       bool // the watch ended
 	err        error
 
@@ -84,6 +88,7 @@ type Console struct {
 	helping    bool
 	cancelling *cancelDialog
 	confirming *confirmDialog
+	saidBefore bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool
 	cancelSentAt  time.Time

@@ -381,3 +381,31 @@ func TestTheEndOfTheWatchWithoutAnOutcomeIsAnError(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAFrozenScreenHoldsCountsWhenLeaving(t *testing.T) {
+	bubble(t, "chat_ok", 100, 24, nil, func(d *driver, rows []model.Row) {
+		d.play(rows[:9])
+		d.press(" ")
+		d.finish(rows[9:])
+		d.press("q")
+		if !d.quit || d.c.Left() || !strings.Contains(d.c.Final(), "ACCEPTED") {
+			t.Errorf("quit %v, left %v\n%s", d.quit, d.c.Left(), d.c.Final())
+		}
+	})
+}
+
+func TestAJournalIsReadBeforeTheLinkIsKnown(t *testing.T) {
+	configure := func(c *Config) {
+		c.Cancel = func(ctx context.Context, _ string) (act.Cancelled, error) {
+			<-ctx.Done()
+			return act.Cancelled{}, ctx.Err()
+		}
+	}
+	bubble(t, "chat_tools", 100, 24, configure, func(d *driver, rows []model.Row) {
+		d.feed(follow.Batch{Rows: rows[:40], History: true})
+		d.shows("◌ reading the journal", "19 chunks")
+		d.hides("lag")
+		d.press("c", "enter", "q")
+		d.shows("The cancellation has no answer yet. q again leaves.")
+	})
+}

@@ -147,7 +147,7 @@ func (c *Console) overlayLines() []string {
 	if c.helping {
 		return c.helpLines(c.width - 2)
 	}
-	return c.verdictLines(c.width - 2)
+	return c.verdictLines(c.width-2, true)
 }
 
 // overlay draws the verdict or the help over the whole body.
@@ -247,13 +247,17 @@ func (c *Console) Final() string {
 		p.paused, p.settled = false, true // the end of the text, and no cursor
 		p.resize(w-2, max(c.height, 24)-8)
 		out = append(out, "")
-		out = append(out, p.view()...)
+		text := p.view()
+		for len(text) > 0 && text[len(text)-1] == "" {
+			text = text[:len(text)-1]
+		}
+		out = append(out, text...)
 		p.paused, p.settled = paused, settled
 		p.resize(pw, ph)
 		p.top = top
 		p.settle()
 	}
-	out = append(out, c.verdictLines(w)...)
+	out = append(out, c.verdictLines(w, false)...)
 	for i, line := range out {
 		if ansi.StringWidth(line) > w {
 			line = ansi.Truncate(line, w, "…")

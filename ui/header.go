@@ -112,6 +112,9 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 	}
 	switch l.State {
 	case "":
+		if c.history {
+			return g + " reading the journal", g + " journal"
+		}
 		return g + " starting", g + " starting"
 	case follow.Connecting:
 		if l.Attempt > 1 {

@@ -50,6 +50,9 @@ func after(state, seq string) string {
 	case strings.HasPrefix(seq, "\x1b[0;"):
 		return seq
 	}
+	if i := strings.LastIndex(state, "\x1b["); i >= 0 && foreground(seq) && foreground(state[i:]) {
+		state = state[:i] // one colour takes the place of another
+	}
 	return state + seq
 }
 

@@ -71,6 +71,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 		c.link, c.linkAt = l, c.now()
 	}
 	c.duplicates, c.reconnects = m.Duplicates, m.Reconnects
+	c.history = m.History
 	c.done = m.Done || m.end != nil
 	if m.Err != nil {
 		c.err = m.Err
@@ -88,7 +89,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 	} else {
 		c.hold(m.Rows)
 	}
-	return c.ask()
+	return tea.Batch(c.ask(), c.confirmBefore())
 }
 
 // ask returns the next wait, unless nothing will come or nothing more can be

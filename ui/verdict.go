@@ -95,7 +95,8 @@ func (c *Console) because() string {
 }
 
 // verdictLines is the verdict at length: its conditions, then what to do next.
-func (c *Console) verdictLines(w int) []string {
+// Where keys work, it names the one that confirms.
+func (c *Console) verdictLines(w int, keys bool) []string {
 	st, v := &c.styles, c.verdict
 	out := []string{"", " " + st.wordTag(v.Word)}
 	if v.Reason != "" {
@@ -117,7 +118,7 @@ func (c *Console) verdictLines(w int) []string {
 		head := "   " + st.mark(mark).in(st.markGlyph(mark)) + " " + st.markName(mark).in(fill(conditionWord(cond.Name), 15))
 		out = append(out, hang(head, body, detail, w)...)
 		if cond.Name == model.CondEffects {
-			out = append(out, c.effectLines(cond, w)...)
+			out = append(out, c.effectLines(cond, w, keys)...)
 		}
 	}
 	if len(v.Advice) > 0 {
@@ -134,7 +135,7 @@ func (c *Console) verdictLines(w int) []string {
 }
 
 // effectLines names the tools whose effects nobody has confirmed.
-func (c *Console) effectLines(cond model.Condition, w int) []string {
+func (c *Console) effectLines(cond model.Condition, w int, keys bool) []string {
 	if cond.Mark == model.Pass || cond.Mark == model.NotApplicable || len(c.turn.Tools()) == 0 {
 		return nil
 	}
@@ -153,7 +154,7 @@ func (c *Console) effectLines(cond model.Condition, w int) []string {
 		}
 	}
 	out := hang(indent, c.styles.dim, strings.Join(names, ", "), w)
-	if c.mayConfirm() {
+	if keys && c.mayConfirm() {
 		out = append(out, hang(indent, c.styles.dim, "check what they changed, then confirm with e", w)...)
 	}
 	return out

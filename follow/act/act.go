@@ -80,6 +80,23 @@ func (a Actor) Known(ctx context.Context) (bool, error) {
 	return known, nil
 }
 
+// askKnown is Known, asked again while the daemon has passing troubles: without
+// its answer nothing may be sent.
+func (a Actor) askKnown(ctx context.Context) (bool, error) {
+	for wait := 250 * time.Millisecond; ; wait *= 2 {
+		known, err := a.Known(ctx)
+		kind := client.KindOf(err)
+		if err == nil || wait > 4*time.Second || kind != client.Temporary && kind != client.Unexpected || errors.Is(err, client.ErrInsecure) {
+			return known, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
 // ErrKnown says that the action is in the journal or at the daemon already: it
 // is to be watched, and was not posted.
 var ErrKnown = errors.New("the action is known already")
@@ -89,7 +106,7 @@ var ErrKnown = errors.New("the action is known already")
 // daemon need not be asked.
 func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error {
 	if !fresh {
-		known, err := a.Known(ctx)
+		known, err := a.askKnown(ctx)
 		if err != nil {
 			return fmt.Errorf("%w: ask for the action: %w", ErrNotSent, err)
 		}

@@ -139,6 +139,8 @@ type event struct {
 	Completed     *bool           `json:"completed"`
 	Partial       bool            `json:"partial"`
 	Interrupted   bool            `json:"interrupted"`
+	Failed        bool            `json:"failed"`
+	Redacted      bool            `json:"redacted"`
 	Messages      json.RawMessage `json:"messages"`
 
 	Response     json.RawMessage `json:"response"`
@@ -162,6 +164,7 @@ func Decode(rec Record, op Operation) Frame {
 		// A lone surrogate makes a frame unreadable to the connector, which then
 		// keeps it as a string; Go's decoder reads it with U+FFFD in its place.
 		data = json.RawMessage(s)
+		rec.Data = data
 	}
 	// A member of an unexpected type leaves its field empty and the others whole.
 	_ = json.Unmarshal(data, &ev)
@@ -273,6 +276,9 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 	case "tool.progress", "reasoning.available":
 		f.Kind = KindThinking
 		f.Text = firstText(ev.Delta, ev.Text)
+		if t := eventTool(f.Name, ev); t.Name != "" && t.Name[0] != '_' {
+			more.Tools = []ToolChange{t} // a real tool that is at work
+		}
 	case "assistant.commentary", "message.interim":
 		f.Kind = KindCommentary
 		if !ev.Streamed {
@@ -292,27 +298,57 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 		f.Kind = KindContent
 		f.Text, _ = str(ev.Content)
 		more.Null = isNull(ev.Content)
-		more.Finish = &Finish{NotComplete: ev.Completed != nil && !*ev.Completed, Partial: ev.Partial, Interrupted: ev.Interrupted}
+		more.Finish = &Finish{NotComplete: ev.Completed != nil && !*ev.Completed || ev.Failed, Partial: ev.Partial, Interrupted: ev.Interrupted}
 		more.Failure, more.ErrorCode = failed(ev.Error, ev.Hermes)
 	case "run.completed", "run.failed", "run.cancelled", "run.interrupted":
 		f.Kind = KindFinish
 		f.Text, _ = str(ev.Output)
 		more.Failure, more.ErrorCode = failed(ev.Error, ev.Hermes)
-		more.Finish = &Finish{
-			Reason:      strings.TrimPrefix(f.Name, "run."),
-			NotComplete: ev.Completed != nil && !*ev.Completed,
-			Partial:     ev.Partial,
-			Interrupted: ev.Interrupted || f.Name == "run.interrupted",
-			Rows:        rows(ev.Messages),
-			Digest:      rec.Digest(),
-		}
+		more.Finish = runEnd(f.Name, ev, rec)
 	case "error":
 		f.Kind, more.Failure = KindError, true
 		_, more.ErrorCode = failed(ev.Error, ev.Hermes)
 	case "done":
 		f.Kind = KindDone
+	default:
+		if strings.HasPrefix(f.Name, "tool.") { // of a generation to come
+			f.Kind, more.Tools = KindTool, []ToolChange{eventTool(f.Name, ev)}
+		}
+	}
+	if inner, _ := str(ev.Event); inner != f.Name && endsBadly(inner) {
+		more.Failure = true // the frame's two names contradict each other
 	}
 	return f
+}
+
+// runEnd reads the end of a session turn or a run. Newer servers repeat it in a
+// status; one that cannot be read is no evidence of a good end.
+func runEnd(name string, ev event, rec Record) *Finish {
+	f := &Finish{
+		Reason:      strings.TrimPrefix(name, "run."),
+		NotComplete: ev.Completed != nil && !*ev.Completed || ev.Failed,
+		Partial:     ev.Partial,
+		Interrupted: ev.Interrupted || name == "run.interrupted",
+		Rows:        rows(ev.Messages),
+		Digest:      rec.Digest(),
+	}
+	switch {
+	case f.Reason != "completed":
+	case ev.Redacted || object(rec.Data) == nil:
+		f.Reason = "unreadable"
+	case ev.Status != "" && ev.Status != "success":
+		f.Reason = ev.Status
+	}
+	return f
+}
+
+// endsBadly reports whether an event's name tells of an end that is no success.
+func endsBadly(name string) bool {
+	switch name {
+	case "error", "run.failed", "run.cancelled", "run.interrupted", "response.failed", "response.incomplete":
+		return true
+	}
+	return false
 }
 
 func eventTool(name string, ev event) ToolChange {
@@ -321,9 +357,14 @@ func eventTool(name string, ev event) ToolChange {
 		Name:     cmp.Or(ev.ToolName, ev.Tool),
 		Duration: time.Duration(ev.Duration * float64(time.Second)),
 	}
-	if name == "tool.started" {
+	switch name {
+	case "tool.completed", "tool.failed":
+	case "tool.started":
 		t.Label, _ = str(ev.Preview)
 		t.Arguments = text(ev.Args)
+		return t
+	default:
+		t.Phase = ToolUpdate
 		return t
 	}
 	var flag bool

@@ -32,14 +32,14 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	masker := mask.New(f.action)
 	cfg := ui.Config{
 		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
-		Confirm: f.confirm, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
+		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
 	}
 	console := ui.New(ctx, cfg)
 	defer console.Close()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out))}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out)), tea.WithFPS(30)}
 	if !f.set.PlainScreen {
 		options = append(options, tea.WithAltScreen())
 	}
@@ -55,9 +55,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
-	if last := console.Final(); last != "" {
-		fmt.Fprintln(f.out, last)
-	}
+	fmt.Fprint(f.out, console.Final())
 	v, err := f.judge(ctx, turn)
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -135,7 +136,7 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 	turn := model.NewTurn(f.action)
 	var p printer = &textPrinter{out: f.out, err: f.err, turn: turn}
 	if f.set.Output == "json" {
-		p = &jsonPrinter{out: f.out, turn: turn, newOnly: f.options.newOnly, reveal: f.options.reveal, shown: map[string]model.ToolStatus{}}
+		p = &jsonPrinter{out: bufio.NewWriterSize(f.out, 64<<10), turn: turn, newOnly: f.options.newOnly, reveal: f.options.reveal, shown: map[string]model.ToolStatus{}}
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if f.options.timeout > 0 {
@@ -184,9 +185,7 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 func (f *face) saidBy(turn *model.Turn) model.Confirmation {
 	said := model.Confirmation{Answer: f.options.answer, Through: turn.Applied()}
 	if f.options.effects {
-		for _, tool := range turn.Tools() {
-			said.Tools = append(said.Tools, tool.Key)
-		}
+		said.Tools = turn.ToolKeys()
 	}
 	return said
 }
