@@ -149,7 +149,7 @@ func (s *Server) forget() {
 			a.cancel(errClosed)
 		}
 	}
-	fresh := newStore()
+	fresh := newStore(s.opt.Recordings)
 	s.actions, s.order, s.feed, s.keys, s.seen, s.stored = fresh.actions, fresh.order, fresh.feed, fresh.keys, fresh.seen, fresh.stored
 }
 

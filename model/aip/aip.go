@@ -188,6 +188,17 @@ func (e *Error) Uncertain() bool {
 	return UnmarshalLast(e.Details, &d) == nil && d.Uncertain
 }
 
+// RemoteStatus is the HTTP status that the provider answered with, or 0.
+func (e *Error) RemoteStatus() int {
+	var d struct {
+		Status int `json:"remote_status"`
+	}
+	if json.Unmarshal(e.Details, &d) != nil {
+		return 0
+	}
+	return d.Status
+}
+
 // Detail returns a string member of the error's details, or "".
 func (e *Error) Detail(name string) string {
 	var d map[string]json.RawMessage
