@@ -89,7 +89,10 @@ func (f *follower) result(ctx context.Context) step {
 		}
 		matcher, res, err := f.readResult(ctx)
 		switch kind := client.KindOf(err); {
-		case err == nil && res.ActionID != "" && res.ActionID != f.action:
+		case err == nil && res.ActionID == "":
+			f.attempts++
+			return f.retry(ctx, "the daemon's result does not say whose it is", 0, f.result)
+		case err == nil && res.ActionID != f.action:
 			if err := f.add(ctx, model.RowReplay, &model.Result{Result: res}); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
@@ -104,6 +107,9 @@ func (f *follower) result(ctx context.Context) step {
 				return f.failed(ctx, err, f.result)
 			}
 		case kind == client.NoResult, kind == client.NotFound:
+			if f.once {
+				return f.finish(nil)
+			}
 		default:
 			f.attempts++
 			return f.failed(ctx, err, f.result)
@@ -179,8 +185,8 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 	}
 	out := &model.Result{Result: res}
 	if isAggregate, hidden := aggregate(res.Output); isAggregate {
-		if hidden {
-			m.Unread()
+		if hidden || m.Empty() && len(f.held) > 0 {
+			m.Unread() // there is no list to compare with
 		}
 		match := m.Against(f.held)
 		out.Aggregate = &match

@@ -232,7 +232,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	if s.detach {
 		return d.detach(ctx, actor, posted)
 	}
-	fmt.Fprintf(d.err, "aipscope: submitted %s\n", action)
+	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
 	watching, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	answered := make(chan error, 1)
