@@ -66,6 +66,8 @@ func (c *Console) act(do intent) tea.Cmd {
 			return c.sendCancel()
 		}
 		return c.sendConfirm()
+	case doSuspend:
+		return c.suspend()
 	case doLeave, doInterrupt:
 		return c.leave(do)
 	}
@@ -143,11 +145,7 @@ func (c *Console) leaving() bool { return c.asked }
 func (c *Console) leave(do intent) tea.Cmd {
 	if c.over() || c.asked {
 		c.left = true
-		if c.frozen {
-			c.thaw() // what was held counts
-		}
-		c.stop()
-		return tea.Quit
+		return c.quit()
 	}
 	c.asked = true
 	key := "q"
@@ -410,13 +408,32 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 
 func (c *Console) sendConfirm() tea.Cmd {
 	said := c.confirming.said()
-	said.Through = c.turn.Applied()
 	c.confirming = nil
+	return c.keepWord(said)
+}
+
+// keepWord journals what the operator says of all that was shown until now.
+func (c *Console) keepWord(said model.Confirmation) tea.Cmd {
+	said.Through = c.turn.Applied()
 	ctx, confirm := c.ctx, c.cfg.Confirm
 	return func() tea.Msg {
 		rows, err := confirm(ctx, said)
 		return confirmMsg{rows, err}
 	}
+}
+
+// confirmBefore journals what the operator confirmed beforehand, once there is
+// an outcome to confirm.
+func (c *Console) confirmBefore() tea.Cmd {
+	if c.saidBefore || !c.cfg.SaidEffects && !c.cfg.SaidAnswer || !c.mayConfirm() {
+		return nil
+	}
+	c.saidBefore = true
+	said := model.Confirmation{Answer: c.cfg.SaidAnswer}
+	if c.cfg.SaidEffects {
+		said.Tools = c.turn.ToolKeys()
+	}
+	return c.keepWord(said)
 }
 
 func (c *Console) confirmed(m confirmMsg) {

@@ -31,8 +31,13 @@ type Config struct {
 	// Confirm journals the operator's word, and returns the journal's rows above
 	// said.Through, its own among them.
 	Confirm func(ctx context.Context, said model.Confirmation) ([]model.Row, error)
+	// What the operator confirmed beforehand, of every tool and of the answer: it
+	// is journaled once the action has settled.
+	SaidEffects, SaidAnswer bool
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
+
+	Suspends bool // the system has job control: ctrl+z works
 
 	Look  Look
 	Clock func() time.Time // time.Now when nil
@@ -85,6 +90,7 @@ type Console struct {
 	helping    bool
 	cancelling *cancelDialog
 	confirming *confirmDialog
+	saidBefore bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool
 	cancelSentAt  time.Time
@@ -182,6 +188,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.cancelled(msg)
 	case confirmMsg:
 		c.confirmed(msg)
+	case LeaveMsg:
+		return c, c.quit()
 	case tea.KeyMsg:
 		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil {
 			return c, c.burst(msg.Runes)

@@ -403,7 +403,7 @@ func TestAJournalIsReadBeforeTheLinkIsKnown(t *testing.T) {
 	}
 	bubble(t, "chat_tools", 100, 24, configure, func(d *driver, rows []model.Row) {
 		d.feed(follow.Batch{Rows: rows[:40], History: true})
-		d.shows("◌ reading the journal", "20 chunks")
+		d.shows("◌ reading the journal", "19 chunks")
 		d.hides("lag")
 		d.press("c", "enter", "q")
 		d.shows("The cancellation has no answer yet. q again leaves.")

@@ -89,7 +89,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 	} else {
 		c.hold(m.Rows)
 	}
-	return c.ask()
+	return tea.Batch(c.ask(), c.confirmBefore())
 }
 
 // ask returns the next wait, unless nothing will come or nothing more can be

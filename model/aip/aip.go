@@ -188,6 +188,17 @@ func (e *Error) Uncertain() bool {
 	return UnmarshalLast(e.Details, &d) == nil && d.Uncertain
 }
 
+// RemoteStatus is the HTTP status that the provider answered with, or 0.
+func (e *Error) RemoteStatus() int {
+	var d struct {
+		Status int `json:"remote_status"`
+	}
+	if json.Unmarshal(e.Details, &d) != nil {
+		return 0
+	}
+	return d.Status
+}
+
 // Detail returns a string member of the error's details, or "".
 func (e *Error) Detail(name string) string {
 	var d map[string]json.RawMessage
@@ -196,6 +207,15 @@ func (e *Error) Detail(name string) string {
 		return ""
 	}
 	return s
+}
+
+// Redacted reports whether a value was taken out by the daemon, which leaves
+// {"redacted":true} in its place (wire/aip.md section 6).
+func Redacted(raw json.RawMessage) bool {
+	var v struct {
+		Redacted bool `json:"redacted"`
+	}
+	return len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &v) == nil && v.Redacted
 }
 
 // Time is a time as AIP writes it: RFC 3339, or an array of nine integers

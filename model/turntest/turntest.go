@@ -227,9 +227,6 @@ func (b *Builder) Result(answer []byte) {
 // Confirm appends the operator's word that every tool and the answer stand.
 func (b *Builder) Confirm(t *model.Turn) {
 	b.TB.Helper()
-	c := model.Confirmation{Answer: true, Through: t.Applied()}
-	for _, tool := range t.Tools() {
-		c.Tools = append(c.Tools, tool.Key)
-	}
+	c := model.Confirmation{Answer: true, Tools: t.ToolKeys(), Through: t.Applied()}
 	b.Add(model.RowConfirm, &c)
 }

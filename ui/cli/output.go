@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -71,7 +73,7 @@ func (p *textPrinter) verdict(v model.Verdict, b follow.Batch) error {
 
 // jsonPrinter writes one object a line, in the order of life.
 type jsonPrinter struct {
-	out      io.Writer
+	out      *bufio.Writer // flushed behind each batch
 	turn     *model.Turn
 	newOnly  bool // pass over what the journal held at the start
 	reveal   bool // print labels, arguments and raw data
@@ -153,7 +155,7 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 			return err
 		}
 	}
-	return nil
+	return p.out.Flush()
 }
 
 func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
@@ -307,7 +309,7 @@ func (p *jsonPrinter) verdict(v model.Verdict, b follow.Batch) error {
 	for _, g := range t.Gaps() {
 		line.Gaps = append(line.Gaps, [2]uint64{g.First, g.Last})
 	}
-	return writeJSON(p.out, line)
+	return errors.Join(writeJSON(p.out, line), p.out.Flush())
 }
 
 func orNull(s string) *string {
