@@ -321,7 +321,7 @@ func (c *Console) mask(raw json.RawMessage) json.RawMessage {
 func (c *Console) chunkTitle(e *model.Entry) string {
 	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.list.selected+1) + " of " + number(len(c.chunks.entries))
 	if e.Kind != "" {
-		s += c.styles.between + safe.Line(string(e.Kind))
+		s += c.styles.between + brief(string(e.Kind))
 	}
 	s += c.styles.between + frameName(e)
 	if e.Recovered {
@@ -362,7 +362,7 @@ func (c *Console) cancelled(m cancelMsg) {
 	if m.err != nil {
 		c.cancelSent = false
 		if !errors.Is(m.err, context.Canceled) {
-			c.notice("The cancellation could not be sent: "+safe.Line(m.err.Error()), c.styles.word(model.Failed))
+			c.notice("The cancellation could not be sent: "+brief(m.err.Error()), c.styles.word(model.Failed))
 		}
 		return
 	}
@@ -388,9 +388,9 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 		if o.Code == "" {
 			return "the cancellation was refused", st.word(model.Failed)
 		}
-		return "the cancellation was refused: " + safe.Line(o.Code), st.word(model.Failed)
+		return "the cancellation was refused: " + brief(o.Code), st.word(model.Failed)
 	case act.EndFinished:
-		return "it finished before the cancellation: " + safe.Line(o.State), st.text
+		return "it finished before the cancellation: " + brief(o.State), st.text
 	case act.EndGoesOn:
 		if c.turn.Settled() {
 			return "", ink{}
@@ -439,7 +439,7 @@ func (c *Console) confirmBefore() tea.Cmd {
 func (c *Console) confirmed(m confirmMsg) {
 	c.dirty = true
 	if m.err != nil {
-		c.notice("The confirmation was not kept: "+safe.Line(m.err.Error()), c.styles.word(model.Failed))
+		c.notice("The confirmation was not kept: "+brief(m.err.Error()), c.styles.word(model.Failed))
 		return
 	}
 	c.apply(m.rows)

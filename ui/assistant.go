@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"aipscope/model"
-	"aipscope/model/safe"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -294,12 +293,15 @@ func (p *assistantPane) mark(s *stretch) string {
 	case model.SegmentTools:
 		var b strings.Builder
 		for i, key := range s.seg.Tools {
+			if i > w/4 {
+				break // each name and its dot take four cells at least
+			}
 			if i > 0 {
 				b.WriteString(" " + st.signs.dot + " ")
 			}
 			t := p.names[key]
 			if t == nil {
-				b.WriteString(safe.Line(key))
+				b.WriteString(brief(key))
 				continue
 			}
 			if t.Status != model.ToolCompleted {

@@ -9,7 +9,6 @@ import (
 
 	"aipscope/model"
 	"aipscope/model/aip"
-	"aipscope/model/safe"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -203,7 +202,7 @@ func kindName(k aip.ChunkKind) string {
 	case aip.KindPendingApproval:
 		return "appr"
 	}
-	return safe.Line(string(k))
+	return brief(string(k))
 }
 
 // frameName is what the entry's frame is called in the list. A name that is
@@ -215,7 +214,7 @@ func frameName(e *model.Entry) string {
 	case e.Frame == "":
 		return "other"
 	}
-	return safe.Line(e.Frame)
+	return brief(e.Frame)
 }
 
 // plainName reports whether a name may be shown where content is masked.

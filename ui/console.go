@@ -116,7 +116,7 @@ func New(ctx context.Context, cfg Config) *Console {
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.styles = newStyles(cfg.Look)
 	c.verdict = c.turn.Verdict()
-	c.assistant = assistantPane{st: &c.styles, document: cfg.Look.document}
+	c.assistant = assistantPane{st: &c.styles, document: cfg.Look.documents()}
 	c.tools = toolsPane{st: &c.styles}
 	c.chunks = newChunksPane(&c.styles)
 	c.sheet.st = &c.styles

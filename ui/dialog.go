@@ -49,7 +49,7 @@ func (d *cancelDialog) view(action string, settled bool, w int) []string {
 			lines = append(lines, " "+k.in(l))
 		}
 	}
-	say(st.text, "Ask the daemon to stop "+middle(safe.Line(action), 26)+"?")
+	say(st.text, "Ask the daemon to stop "+middle(brief(action), 26)+"?")
 	say(st.dim, "What its tools did already is not undone.")
 	if settled {
 		lines = append(lines, "")
@@ -100,7 +100,7 @@ func newConfirmDialog(st *styles, turn *model.Turn) *confirmDialog {
 	for _, t := range turn.Tools() {
 		text := toolName(t)
 		if t.Label != "" {
-			text += "  " + safe.Line(t.Label)
+			text += "  " + brief(t.Label)
 		}
 		d.rows = append(d.rows, confirmRow{key: t.Key, text: text})
 	}

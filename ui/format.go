@@ -5,9 +5,28 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"aipscope/model/safe"
 
 	"github.com/charmbracelet/x/ansi"
 )
+
+// briefBytes is more than a line of the screen shows of any text.
+const briefBytes = 2 << 10
+
+// brief makes outside text fit for one line of the screen. Of a long one, which
+// may be megabytes, only the beginning is looked at.
+func brief(s string) string {
+	if len(s) <= briefBytes {
+		return safe.Line(s)
+	}
+	n := briefBytes
+	for n > briefBytes-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return safe.Line(s[:n]) + "…"
+}
 
 // cut shortens s to at most w cells, with an ellipsis in the last.
 func cut(s string, w int) string {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"aipscope/follow"
-	"aipscope/model/safe"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -34,7 +33,7 @@ func (c *Console) header(now time.Time) string {
 	}
 	parts := []part{
 		{text: "aipscope", ink: st.accent, rank: 6},
-		{text: middle(safe.Line(c.turn.Action()), max(16, min(24, w/4))), ink: st.title, rank: 1},
+		{text: middle(brief(c.turn.Action()), max(16, min(24, w/4))), ink: st.title, rank: 1},
 		{text: op, ink: st.dim, rank: 5},
 		{text: long, ink: st.link(c.link.State), rank: 0, right: true},
 		{text: chunks, ink: st.text, rank: 4, right: true},
@@ -106,7 +105,7 @@ func dropOne(parts []part, from int) bool {
 // linkText says how the follow connection stands, at length and in short.
 func (c *Console) linkText(now time.Time) (long, short string) {
 	g, l := c.styles.linkGlyph(c.link.State), c.link
-	reason := safe.Line(l.Reason)
+	reason := brief(l.Reason)
 	if reason != "" {
 		reason = cut(reason, 48)
 	}
@@ -153,7 +152,7 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 		}
 		return g + " refused", g + " refused"
 	}
-	s := g + " " + safe.Line(string(l.State))
+	s := g + " " + brief(string(l.State))
 	return s, s
 }
 
@@ -204,5 +203,5 @@ func (c *Console) operation() (op, endpoint string) {
 	if endpoint == "" {
 		endpoint = c.cfg.Endpoint
 	}
-	return safe.Line(op), safe.Line(endpoint)
+	return brief(op), brief(endpoint)
 }

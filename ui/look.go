@@ -33,9 +33,19 @@ func (l Look) glyphs() themes.Glyphs {
 	return themes.Unicode()
 }
 
-// document returns a new document; thinking and what is said beside the answer
-// are faint.
-func (l Look) document(faint bool) document {
+// documents returns what makes new documents; those for thinking and for what is
+// said beside the answer are faint.
+func (l Look) documents() func(faint bool) document {
+	plain, faint := l.document(false), l.document(true)
+	return func(isFaint bool) document {
+		if isFaint {
+			return faint.Like()
+		}
+		return plain.Like()
+	}
+}
+
+func (l Look) document(faint bool) *markdown.Document {
 	t := l.theme()
 	o := markdown.Options{Width: textMeasure, Style: t.Glamour(l.glyphs()), Profile: l.Profile}
 	if faint {

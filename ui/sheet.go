@@ -195,7 +195,7 @@ type chunkRequest struct {
 func (q chunkRequest) load(ctx context.Context) tea.Msg {
 	row, err := q.row(ctx, q.entry.Row)
 	if err != nil {
-		return sheetMsg{id: q.id, problem: "the journal cannot be read: " + safe.Line(err.Error())}
+		return sheetMsg{id: q.id, problem: "the journal cannot be read: " + brief(err.Error())}
 	}
 	m := sheetMsg{id: q.id}
 	var rec hermes.Record
@@ -246,9 +246,9 @@ func (q chunkRequest) recordFacts(rec hermes.Record) []fact {
 func chunkFacts(c *aip.Chunk, n int) []fact {
 	part := "none"
 	if c.Part != nil {
-		part = safe.Line(c.Part.Type) + ", " + size(len(c.Part.Text)+len(c.Part.Data))
+		part = brief(c.Part.Type) + ", " + size(len(c.Part.Text)+len(c.Part.Data))
 	}
-	return []fact{{"sequence", sequence(c.Sequence)}, {"kind", safe.Line(string(c.Kind))}, {"part", part}, {"size", size(n)}}
+	return []fact{{"sequence", sequence(c.Sequence)}, {"kind", brief(string(c.Kind))}, {"part", part}, {"size", size(n)}}
 }
 
 func (q chunkRequest) frameFacts(row model.Row) []fact {
@@ -272,7 +272,7 @@ func (q chunkRequest) frameFacts(row model.Row) []fact {
 // names.
 func (q chunkRequest) private(s string) string {
 	if q.revealed || plainName(s) {
-		return safe.Line(s)
+		return brief(s)
 	}
 	return fmt.Sprintf("‹%d chars›", len([]rune(s)))
 }
@@ -311,7 +311,7 @@ type toolRequest struct {
 
 func (q toolRequest) load() tea.Msg {
 	t := &q.tool
-	call := []fact{{"name", toolName(t)}, {"label", safe.Line(t.Label)}, {"key", safe.Line(t.Key)}}
+	call := []fact{{"name", toolName(t)}, {"label", brief(t.Label)}, {"key", brief(t.Key)}}
 	if !t.Correlated {
 		call = append(call, fact{"", "the stream has no ID for it"})
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"aipscope/model"
-	"aipscope/model/safe"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -118,9 +117,9 @@ func (p *toolsPane) row(t *model.Tool, name int, now time.Time, selected bool) s
 	label := max(0, p.w-5-name-2-ansi.StringWidth(right)-1)
 	glyph, head := st.toolGlyph(t.Status), fill(toolName(t), name)
 	if selected {
-		return st.selected.in(fill(st.glyphs.Chosen+glyph+" "+head+"  "+fill(safe.Line(t.Label), label)+" "+right, p.w))
+		return st.selected.in(fill(st.glyphs.Chosen+glyph+" "+head+"  "+fill(brief(t.Label), label)+" "+right, p.w))
 	}
-	return " " + st.tool(t.Status).in(glyph) + " " + st.text.in(head) + "  " + st.dim.in(fill(safe.Line(t.Label), label)) + " " + st.dim.in(right)
+	return " " + st.tool(t.Status).in(glyph) + " " + st.text.in(head) + "  " + st.dim.in(fill(brief(t.Label), label)) + " " + st.dim.in(right)
 }
 
 // bars draws when each tool ran within the turn, for tools whose times are
@@ -160,7 +159,7 @@ func toolName(t *model.Tool) string {
 	if t.Name == "" {
 		return "(no name)"
 	}
-	return safe.Line(t.Name)
+	return brief(t.Name)
 }
 
 // toolTime says how long a tool ran or runs, or what its row lacks.
@@ -196,5 +195,5 @@ func toolState(t *model.Tool) string {
 	case model.ToolOrphan:
 		return "an end came without a start"
 	}
-	return safe.Line(string(t.Status))
+	return brief(string(t.Status))
 }

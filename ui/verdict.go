@@ -129,10 +129,13 @@ func (c *Console) verdictLines(w int, keys bool) []string {
 	}
 	if other, why := c.turn.Successor(); other != "" {
 		out = append(out, "")
-		out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.text, "judge "+safe.Line(other)+" instead: "+safe.Line(why), w)...)
+		out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.text, "judge "+brief(other)+" instead: "+safe.Line(why), w)...)
 	}
 	return append(out, "")
 }
+
+// mostNames is how many names of tools the verdict holds; the tools' pane has all.
+const mostNames = 100
 
 // effectLines names the tools whose effects nobody has confirmed.
 func (c *Console) effectLines(cond model.Condition, w int, keys bool) []string {
@@ -152,6 +155,9 @@ func (c *Console) effectLines(cond model.Condition, w int, keys bool) []string {
 		if seen[n] > 1 {
 			names[i] = n + " " + c.styles.signs.times + number(seen[n])
 		}
+	}
+	if more := len(names) - mostNames; more > 0 {
+		names = append(names[:mostNames:mostNames], "and "+number(more)+" more")
 	}
 	out := hang(indent, c.styles.dim, strings.Join(names, ", "), w)
 	if keys && c.mayConfirm() {

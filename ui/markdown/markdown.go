@@ -98,6 +98,18 @@ func New(o Options) *Document {
 	return &Document{options: o, known: make(definitions), waiting: make(map[string][]int), stale: make(map[int]bool)}
 }
 
+// Like returns an empty document that is drawn as d is. What a look costs to make
+// ready is shared, so both are for the same goroutine; it matters where a turn has a
+// hundred thousand messages.
+func (d *Document) Like() *Document {
+	if d.blocks == nil {
+		d.blocks = newBlocks(d.options)
+	}
+	n := New(d.options)
+	n.blocks = d.blocks
+	return n
+}
+
 // Render returns the lines of a whole text.
 func Render(text string, o Options) []string {
 	d := New(o)
