@@ -9,7 +9,10 @@ LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION)
 CC_FOUND := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; [ $$? = 0 ] && echo yes)
 RACE     := $(if $(CC_FOUND),-race)
 
-.PHONY: help run build test check fmt clean
+# How long `make fuzz` runs each target.
+FUZZTIME ?= 1m
+
+.PHONY: help run build test fuzz check fmt clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -28,6 +31,14 @@ ifeq ($(RACE),)
 else
 	CGO_ENABLED=1 $(GO) test $(RACE) ./...
 endif
+
+fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -run '^$$' -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg; \
+		done; \
+	done
 
 check: ## vet, and formatting
 	$(GO) vet ./...

@@ -144,7 +144,8 @@ func over(base, top []string, w int) []string {
 	for i, line := range top {
 		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
-		right := ansi.TruncateLeft(under, x+tw, "")
+		right := ending(under, x+tw)
+		right = strings.Repeat(" ", max(0, w-x-tw-ansi.StringWidth(right))) + right
 		line = moves.ReplaceAllString(line, "")
 		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right
 	}

@@ -68,7 +68,7 @@ func (d *cancelDialog) field(w int) string {
 	}
 	before, under, after = safe.Line(before), safe.Line(under), safe.Line(after)
 	if over := ansi.StringWidth(before) + ansi.StringWidth(under) - w; over > 0 {
-		before = ansi.TruncateLeft(before, over, "")
+		before = ending(before, over)
 	}
 	room := w - ansi.StringWidth(before) - ansi.StringWidth(under)
 	return d.st.text.in(before) + d.st.cursor.in(under) + d.st.text.in(ansi.Truncate(after, max(0, room), ""))

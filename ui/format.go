@@ -65,7 +65,18 @@ func middle(s string, w int) string {
 	if n <= w || w < 8 {
 		return cut(s, w)
 	}
-	return ansi.Truncate(s, w-5, "") + "…" + ansi.TruncateLeft(s, n-4, "")
+	return ansi.Truncate(s, w-5, "") + "…" + ending(s, n-4)
+}
+
+// ending is s without its first n cells. A wide character that stands across the
+// cut is left out whole.
+func ending(s string, n int) string {
+	out := ansi.TruncateLeft(s, n, "")
+	for left := ansi.StringWidth(s) - n; left >= 0 && ansi.StringWidth(out) > left; {
+		n++
+		out = ansi.TruncateLeft(s, n, "")
+	}
+	return out
 }
 
 // number writes n with thousands apart.

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -292,10 +291,7 @@ func contentText(raw json.RawMessage, revealed, exact bool, mask func(json.RawMe
 		raw = mask(raw)
 	}
 	if !exact {
-		var b bytes.Buffer
-		if json.Indent(&b, raw, "", "  ") == nil {
-			raw = b.Bytes()
-		}
+		raw = safe.Indent(raw)
 	}
 	return safe.Text(string(raw))
 }

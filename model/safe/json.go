@@ -67,6 +67,39 @@ func EscapeJSON(text []byte) []byte {
 	return append(out, text[from:]...)
 }
 
+// mostBlanks bounds the white space that Indent adds, in bytes beside the text's own.
+const mostBlanks = 4 << 20
+
+// Indent returns JSON text with each value on a line of its own, or as it is
+// where it is no JSON, or is so deep that the white space would be many times its
+// size: a few kilobytes of brackets come to hundreds of megabytes.
+func Indent(text []byte) []byte {
+	blanks, depth := 0, 0
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			blanks += 1 + 2*depth
+		case c == '}' || c == ']':
+			depth--
+			blanks += 1 + 2*depth
+		case c == ',':
+			blanks += 1 + 2*depth
+		}
+	}
+	var b bytes.Buffer
+	if blanks > mostBlanks && blanks > 4*len(text) || json.Indent(&b, text, "", "  ") != nil {
+		return text
+	}
+	return b.Bytes()
+}
+
 // escapedRune is the code point of the escape that b starts with, and the
 // escape's length; for an escape that is not \u only the length means something.
 // A surrogate that is returned stands alone.

@@ -42,6 +42,25 @@ func TestEscapeJSONReplacesLoneSurrogates(t *testing.T) {
 	}
 }
 
+func TestIndentKeepsItsSizeInBounds(t *testing.T) {
+	for in, want := range map[string]string{`{"a":[1,"[{,\"]"]}`: "{\n  \"a\": [\n    1,\n    \"[{,\\\"]\"\n  ]\n}", `{"a":`: `{"a":`, ``: ``} {
+		if got := string(Indent([]byte(in))); got != want {
+			t.Errorf("%s became\n%s", in, got)
+		}
+	}
+	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
+	wide := strings.Repeat("[", 120) + "0" + strings.Repeat(",0", 500_000) + strings.Repeat("]", 120)
+	for _, in := range []string{deep, wide, deep[:9000]} {
+		if n := len(Indent([]byte(in))); n > 4*len(in)+mostBlanks {
+			t.Errorf("%d bytes became %d", len(in), n)
+		}
+	}
+	list := "[0" + strings.Repeat(",0", 2_000_000) + "]"
+	if n := len(Indent([]byte(list))); n < 2*len(list) {
+		t.Errorf("a long list is not indented: %d bytes", n)
+	}
+}
+
 func FuzzEscapeJSON(f *testing.F) {
 	for _, s := range hostile() {
 		b, _ := json.Marshal(s)

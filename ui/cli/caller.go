@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -215,12 +214,7 @@ func (d *desk) indented(raw json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, escaped, "", "  "); err != nil {
-		return fmt.Errorf("encode output: %w", err)
-	}
-	b.WriteByte('\n')
-	_, err = b.WriteTo(d.out)
+	_, err = d.out.Write(append(safe.Indent(escaped), '\n'))
 	return err
 }
 

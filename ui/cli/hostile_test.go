@@ -164,6 +164,9 @@ func rawDaemon(t *testing.T, answer string) string {
 	return srv.URL
 }
 
+// asksNobody are the commands that call no daemon.
+var asksNobody = map[string]bool{"open": true, "export": true, "journal": true, "demo": true, "serve": true, "help": true}
+
 // runs runs one command line as main does, for a while.
 func runs(t *testing.T, home string, args ...string) (code int, out, errOut []byte) {
 	t.Helper()
@@ -186,7 +189,7 @@ func TestHostileDaemonsAndArgumentsPrintAsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := turntest.Hostile()
-	for _, name := range []string{"everything", "strings", "raw c1", "bidi", "references"} {
+	for _, name := range []string{"everything", "raw c1", "references"} {
 		hostile := all[name]
 		t.Run(name, func(t *testing.T) {
 			daemon := aipd.New(aipd.Options{Recordings: lib})
@@ -223,7 +226,7 @@ func TestHostileDaemonsAndArgumentsPrintAsText(t *testing.T) {
 			for _, args := range commands {
 				for _, form := range []string{"text", "json"} {
 					for _, url := range []string{srv.URL, reason, refusal} {
-						if url != srv.URL && form == "json" {
+						if url != srv.URL && (form == "json" || asksNobody[args[0]] || strings.HasPrefix(args[0], "--")) {
 							continue
 						}
 						all := append([]string{"--url", url, "--output", form}, args...)

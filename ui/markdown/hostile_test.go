@@ -2,23 +2,15 @@ package markdown
 
 import (
 	"fmt"
-	"os"
+	"maps"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
-func cpu() time.Duration {
-	var r syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
-
-func TestCostProbe(t *testing.T) {
-	if os.Getenv("PROBE") == "" {
-		t.Skip()
-	}
+// hostileTexts are texts of a hundred kilobytes on which one parser or another
+// takes time that grows with their square, or worse.
+func hostileTexts() map[string]string {
 	n := 100 << 10
 	rep := func(s string) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 	var distinct strings.Builder
@@ -36,7 +28,7 @@ func TestCostProbe(t *testing.T) {
 	for i := 0; refs.Len() < n; i++ {
 		fmt.Fprintf(&refs, "[a%d]: /u\n", i)
 	}
-	cases := map[string]string{
+	return map[string]string{
 		"brackets": rep("["), "close brackets": rep("]"), "img": rep("![["), "img2": rep("[!["), "pairs": rep("[]"), "link open": rep("[a]("), "link open2": rep("[a](<b"), "paren": "[a](" + rep("("),
 		"emph": rep("*a _b "), "stars": rep("*"), "under": rep("_a"), "star a": rep("**a "), "mix": rep("***a__b~~c"), "tilde": rep("~~a "), "a**b": rep("a**b"),
 		"quotes": rep("> "), "quotes2": rep(">"), "lists": rep("- "), "lists3": rep("1. "), "quote list": rep("> - "), "ticks": distinct.String(), "tick": rep("`a``b"),
@@ -65,34 +57,25 @@ func TestCostProbe(t *testing.T) {
 		"list in quote": rep("> - a\n"), "nest fence": rep("- ```\n"), "nested link": rep("[![a](b)](c)"), "ent table": "|a|\n|-|\n|" + rep("&amp;") + "|\n",
 		"table many": strings.Repeat("|a|b|\n|-|-|\n|c|d|\n\n", n/20), "lone quote": rep(">\n"), "list blank": rep("-\n\n"),
 	}
-	for name, text := range cases {
-		for _, mode := range []string{"whole", "streamed"} {
-			c := cpu()
-			func() {
-				defer func() {
-					if e := recover(); e != nil {
-						t.Errorf("%s: panic %v", name, e)
-					}
-				}()
-				if mode == "whole" {
-					Render(text, options(80))
-					return
-				}
+}
+
+// Each should take about as long as any text of its size.
+func BenchmarkHostileText(b *testing.B) {
+	texts := hostileTexts()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		text := texts[name]
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
 				d := New(options(80))
-				step := len(text) / 100
-				for len(text) > 0 {
-					k := min(step, len(text))
-					d.Append(text[:k])
-					text = text[k:]
+				for from := 0; from < len(text); from += len(text) / 100 {
+					d.Append(text[from:min(len(text), from+len(text)/100)])
 					h := d.Height()
-					d.Lines(max(0, h-40), h)
+					d.Lines(h-40, h)
 				}
 				d.Finish()
 				d.Height()
-			}()
-			if used := cpu() - c; used > 700*time.Millisecond {
-				t.Logf("%-14s %-9s %v", name, mode, used)
 			}
-		}
+		})
 	}
 }
