@@ -218,11 +218,11 @@ func (f *follower) recover(ctx context.Context, m *model.Matcher) error {
 // recordOf reads one event of a result; it is false for one that was redacted.
 // What is no record stands for itself.
 func recordOf(raw json.RawMessage) (r hermes.Record, ok bool) {
-	if json.Unmarshal(raw, &r) != nil {
+	if aip.UnmarshalLast(raw, &r) != nil {
 		var hidden struct {
 			RawData json.RawMessage `json:"raw_data"`
 		}
-		_ = json.Unmarshal(raw, &hidden) // of another shape, it is not redacted
+		_ = aip.UnmarshalLast(raw, &hidden) // of another shape, it is not redacted
 		return hermes.Record{Data: slices.Clone(raw)}, !aip.Redacted(hidden.RawData)
 	}
 	return r, r.RawData != nil || !aip.Redacted(r.Data) && !aip.Redacted(raw)
@@ -237,5 +237,5 @@ func aggregate(output json.RawMessage) (yes, hidden bool) {
 		Terminal  *bool           `json:"terminal"`
 		Events    json.RawMessage `json:"events"` // the list itself is not kept
 	}
-	return json.Unmarshal(output, &a) == nil && a.Operation != nil && a.Terminal != nil, a.Events != nil
+	return aip.UnmarshalLast(output, &a) == nil && a.Operation != nil && a.Terminal != nil, a.Events != nil
 }

@@ -167,7 +167,7 @@ func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
 
 func decode[T any](raw []byte) (*T, error) {
 	v := new(T)
-	if err := json.Unmarshal(raw, v); err != nil {
+	if err := aip.Unmarshal(raw, v); err != nil {
 		return nil, err
 	}
 	return v, nil

@@ -101,7 +101,7 @@ func (o output) readable() bool { return o.Terminal != nil }
 
 func readOutput(raw json.RawMessage) output {
 	var o output
-	_ = json.Unmarshal(raw, &o)
+	_ = aip.UnmarshalLast(raw, &o)
 	return o
 }
 
@@ -219,7 +219,7 @@ func (j judge) decideFailed(is func(Word, ConditionName, string)) {
 		is(Partial, CondResult, "the stream was cut at its event limit")
 	case strings.HasSuffix(j.code, "stream_incomplete"):
 		is(Incomplete, CondResult, "the provider's stream stopped without an end")
-	case uncertain, strings.Contains(j.code, "timeout"), strings.Contains(j.code, "deadline"), strings.HasSuffix(j.code, "outcome_unknown"):
+	case uncertain, uncertainCode(j.code):
 		is(Incomplete, CondResult, "it failed with "+code+", and the work may have happened")
 	case j.op == hermes.OpSessionFork:
 		is(Incomplete, CondResult, "a failed fork may have written already")

@@ -51,6 +51,18 @@ type Options struct {
 	Principal string   // who the bearer is
 	Scopes    []string // of the principal; nil allows everything
 
+	// Approve decides, after a time, what actions wait for; zero leaves them
+	// waiting, for Decide.
+	Approve Approval
+
+	// Fail is a failure of the connector's, before the provider is asked; nil, or
+	// a nil error, for none.
+	Fail func(r Request) *aip.Error
+
+	MaxRuns       int  // turns at once, but those of sessions; 10 when zero, no bound when negative
+	CompressAfter int  // messages after which a session's next turn goes on in a new one; never when zero
+	Unstored      bool // turns are answered, and not written to their sessions
+
 	Speed float64 // of the provider, see replay.Pace; 0 does not wait
 	Clock func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error // how the provider waits
@@ -110,13 +122,16 @@ func New(opt Options) *Server {
 	if opt.Unlimited {
 		opt.Limits = hermes.Limits{}
 	}
+	if opt.MaxRuns == 0 {
+		opt.MaxRuns = defaultRuns
+	}
 	if opt.Poll == 0 {
 		opt.Poll = 500 * time.Millisecond
 	}
 	if opt.KeepAlive == 0 {
 		opt.KeepAlive = 15 * time.Second
 	}
-	s := &Server{opt: opt, started: opt.Clock(), store: newStore()}
+	s := &Server{opt: opt, started: opt.Clock(), store: newStore(opt.Recordings)}
 	s.pace = replay.Pace{Speed: opt.Speed, Sleep: opt.Sleep}
 	if opt.Sleep != nil {
 		s.pace.Now = opt.Clock

@@ -91,6 +91,16 @@ func (s *Server) execute(ctx context.Context, a *action) *hermes.Result {
 	if e := s.checkInput(a); e != nil {
 		return &hermes.Result{ActionID: id, Status: aip.ResultFailed, Error: e}
 	}
+	if s.opt.Fail != nil {
+		if e := s.opt.Fail(a.request); e != nil {
+			return &hermes.Result{ActionID: id, Status: aip.ResultFailed, Error: e}
+		}
+	}
+	leave, ok := s.enter(a.request.Operation)
+	if !ok {
+		return s.providerFailed(ctx, a, errTooMany)
+	}
+	defer leave()
 	if !a.spec.Streams() {
 		return s.answerFromRecording(ctx, a)
 	}
@@ -140,10 +150,15 @@ func (s *Server) collect(ctx context.Context, a *action, stream replay.Stream) *
 		}
 	}
 	response := "" // the stored one that the stream is about
+	turn := s.beginTurn(a)
 	take := func(rec hermes.Record) {
 		response = cmp.Or(s.remember(a, rec), response)
+		turn.saw(rec)
 	}
-	defer func() { s.leave(response, agg.Text()) }()
+	defer func() {
+		s.leave(response, agg.Text())
+		turn.end(agg.Text())
+	}()
 	for {
 		b, err := stream.Next(ctx)
 		if err == nil {
