@@ -35,6 +35,7 @@ func (s *Server) start(a *action) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	a.cancel = cancel
 	s.runs.Go(func() {
+		defer s.guard()
 		defer cancel(nil)
 		if a.timeout > 0 {
 			var free context.CancelFunc
