@@ -16,7 +16,7 @@ import (
 const (
 	batchFrames = 256                    // frames of one commit at most
 	batchTime   = 20 * time.Millisecond  // how long a frame may wait for its commit
-	silenceTime = 15 * time.Second       // without a frame, then the status is read
+	silenceTime = 15 * time.Second       // without news, then the status is read
 	lullTime    = time.Second            // without a frame behind a terminal state, then draining begins
 	backoffBase = 250 * time.Millisecond // of the first wait, before jitter
 	backoffCap  = 30 * time.Second
@@ -76,6 +76,7 @@ type follower struct {
 	probes    chan probe
 	silence   *time.Timer
 	lastFrame time.Time // or the last status that was asked for
+	lastNews  time.Time // the last frame that was not known, or the last status that was asked for
 	over      bool      // the state was terminal when last asked for
 
 	err error // why the watch ends, nil when settled
@@ -298,7 +299,7 @@ func (f *follower) flush(ctx context.Context) error {
 		f.count()
 	}
 	if frames > duplicates { // something new: the link works
-		f.attempts, f.lastCode = 0, ""
+		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
 	}
 	if f.settled && !f.early {
 		return errSettled
@@ -372,7 +373,8 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 				err = nil // unless the stream has nothing to say, it may end by itself
 			}
 		case <-f.silence.C:
-			rest := silenceTime - time.Since(f.lastFrame)
+			// A link that is cut again and again, or repeats itself, is as silent.
+			rest := silenceTime - time.Since(f.lastNews)
 			if rest <= 0 {
 				f.probe(ctx)
 				rest = silenceTime

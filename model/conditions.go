@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 
 	"aipscope/model/aip"
@@ -198,6 +199,14 @@ func (j judge) effects() Condition {
 	return cond(CondEffects, MarkPending, fmt.Sprintf("%d of %d tools not confirmed", left, len(j.tools)))
 }
 
+// decision is the seeds' word on the result's error, or "".
+func (j judge) decision() string {
+	if j.result == nil {
+		return ""
+	}
+	return Decision(j.op, j.result.Error)
+}
+
 // advice says what to do next, in the seeds' words.
 func (j judge) advice(v Verdict) []string {
 	var out []string
@@ -229,12 +238,18 @@ func (j judge) advice(v Verdict) []string {
 		}
 	case Partial:
 		say("keep the text as partial evidence; do not present it as complete")
+		if d := j.decision(); d != "" {
+			say(d)
+		}
 	case Failed:
-		say("inspect the typed error and the provider's last event")
+		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))
 	case Cancelled:
 		say("a cancel is no rollback: verify provider and external effects")
 	case Contradicted:
 		say("compare the chunks with the result before believing either")
+	}
+	if d := j.decision(); v.Word == Incomplete && d != "" {
+		say(d)
 	}
 	if v.Word == Incomplete || v.Word == Contradicted {
 		say("reconcile the original action: read its status and result again")

@@ -194,7 +194,7 @@ func readUsage(raw json.RawMessage) Usage {
 		Output     int64  `json:"output_tokens"`
 		Total      *int64 `json:"total_tokens"`
 	}
-	_ = json.Unmarshal(raw, &u)
+	_ = aip.UnmarshalLast(raw, &u)
 	usage := Usage{Present: true, Input: u.Input + u.Prompt, Output: u.Output + u.Completion, Raw: raw}
 	usage.Total = usage.Input + usage.Output
 	if u.Total != nil {

@@ -101,7 +101,7 @@ func (o output) readable() bool { return o.Terminal != nil }
 
 func readOutput(raw json.RawMessage) output {
 	var o output
-	_ = json.Unmarshal(raw, &o)
+	_ = aip.UnmarshalLast(raw, &o)
 	return o
 }
 
@@ -144,6 +144,9 @@ func (t *Turn) Verdict() Verdict {
 	j.rules = rulesOf(j.op)
 	if t.result != nil {
 		j.out, j.status = readOutput(t.result.Output), t.result.Status
+		if m := t.result.Aggregate; m != nil && m.Unread > 0 {
+			j.out.Terminal = nil // an aggregate whose events are hidden is not to be relied on
+		}
 		if t.result.Error != nil {
 			j.code = t.result.Error.Code
 		}
@@ -216,7 +219,7 @@ func (j judge) decideFailed(is func(Word, ConditionName, string)) {
 		is(Partial, CondResult, "the stream was cut at its event limit")
 	case strings.HasSuffix(j.code, "stream_incomplete"):
 		is(Incomplete, CondResult, "the provider's stream stopped without an end")
-	case uncertain, strings.Contains(j.code, "timeout"), strings.Contains(j.code, "deadline"), strings.HasSuffix(j.code, "outcome_unknown"):
+	case uncertain, uncertainCode(j.code):
 		is(Incomplete, CondResult, "it failed with "+code+", and the work may have happened")
 	case j.op == hermes.OpSessionFork:
 		is(Incomplete, CondResult, "a failed fork may have written already")

@@ -247,7 +247,11 @@ func (c *Console) Final() string {
 		p.paused, p.settled = false, true // the end of the text, and no cursor
 		p.resize(w-2, max(c.height, 24)-8)
 		out = append(out, "")
-		out = append(out, p.view()...)
+		text := p.view()
+		for len(text) > 0 && text[len(text)-1] == "" {
+			text = text[:len(text)-1]
+		}
+		out = append(out, text...)
 		p.paused, p.settled = paused, settled
 		p.resize(pw, ph)
 		p.top = top

@@ -1,6 +1,8 @@
-// Package act does what an operator asks of an action, beside watching it:
-// submitting it and cancelling it. Both faces of the console use it, over a
-// client and the action's journal.
+// Package act does what an operator asks of actions, beside watching them:
+// submitting and cancelling one, reconciling it with what its provider stored,
+// and the small actions around a turn, on stored responses and sessions. Both
+// faces of the console use it, over a client and the journal. An Actor acts on
+// one action, a Caller makes an action of each call.
 //
 // It keeps two promises. Nothing is submitted twice: the action's ID is in the
 // journal before the first byte is sent, an ID that the journal or the daemon
@@ -106,7 +108,7 @@ func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error
 	if !fresh {
 		known, err := a.askKnown(ctx)
 		if err != nil {
-			return fmt.Errorf("ask for the action: %w", err)
+			return fmt.Errorf("%w: ask for the action: %w", ErrNotSent, err)
 		}
 		if known {
 			return ErrKnown
@@ -134,9 +136,15 @@ var ErrNotSent = errors.New("nothing was sent")
 // A nil error means that the daemon took the action, or that it cannot be known:
 // the action is to be watched. A *client.Error means that it was refused.
 func (a Actor) Post(ctx context.Context, req model.Request) error {
+	_, err := a.post(ctx, req)
+	return err
+}
+
+// post is Post; it also returns the result that came with the answer, or nil.
+func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error) {
 	id, err := client.NewMessageID()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	collected := false
 	answer, err := a.Daemon.Submit(ctx, client.Envelope{
@@ -148,17 +156,17 @@ func (a Actor) Post(ctx context.Context, req model.Request) error {
 	switch {
 	case errors.As(err, &refused) && client.KindOf(err) != client.Temporary:
 		if jerr := a.record(ctx, model.RowError, refused.AIP()); jerr != nil {
-			return errors.Join(err, jerr)
+			return nil, errors.Join(err, jerr)
 		}
-		return err
+		return nil, err
 	case errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, client.ErrInsecure):
-		return fmt.Errorf("%w: %w", ErrNotSent, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	case err != nil && ctx.Err() == nil:
-		return nil // the daemon may have taken it: the original ID is asked, by watching
+		return nil, nil // the daemon may have taken it: the original ID is asked, by watching
 	case err != nil:
-		return err
+		return nil, err
 	case answer.Result == nil:
-		return nil
+		return nil, nil
 	}
 	res := answer.Result
 	switch {
@@ -171,9 +179,9 @@ func (a Actor) Post(ctx context.Context, req model.Request) error {
 		err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
 	}
 	if err != nil {
-		return fmt.Errorf("journal the answer: %w", err)
+		return nil, fmt.Errorf("journal the answer: %w", err)
 	}
-	return nil
+	return res, nil
 }
 
 // End says how a cancel went.

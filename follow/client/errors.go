@@ -169,7 +169,7 @@ func retryAfter(value, date string) time.Duration {
 
 func mediaType(resp *http.Response) string {
 	t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil {
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) { // the type itself could be read then
 		return ""
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"aipscope/model/aip"
 )
 
 // Kind is what a provider frame does to a turn.
@@ -167,7 +169,7 @@ func Decode(rec Record, op Operation) Frame {
 		rec.Data = data
 	}
 	// A member of an unexpected type leaves its field empty and the others whole.
-	_ = json.Unmarshal(data, &ev)
+	_ = aip.UnmarshalLast(data, &ev)
 
 	f := Frame{}
 	if rec.Event != nil {
@@ -201,7 +203,7 @@ func decodeChat(f Frame, ev event, rec Record) Frame {
 		} `json:"delta"`
 		FinishReason string `json:"finish_reason"`
 	}
-	_ = json.Unmarshal(ev.Choices, &choices)
+	_ = aip.UnmarshalLast(ev.Choices, &choices)
 	failure, code := failed(ev.Error, ev.Hermes)
 	if ev.Choices == nil && !failure {
 		return f
@@ -385,7 +387,7 @@ func rows(raw json.RawMessage) *Rows {
 		ToolCallID   string          `json:"tool_call_id"`
 		ToolName     string          `json:"tool_name"`
 	}
-	if isNull(raw) || json.Unmarshal(raw, &list) != nil && list == nil {
+	if isNull(raw) || aip.UnmarshalLast(raw, &list) != nil && list == nil {
 		return nil
 	}
 	r := &Rows{Count: len(list)}
@@ -411,8 +413,8 @@ func failed(errObj, hermes json.RawMessage) (bool, string) {
 		Failed    bool   `json:"failed"`
 		ErrorCode string `json:"error_code"`
 	}
-	_ = json.Unmarshal(errObj, &e)
-	_ = json.Unmarshal(hermes, &h)
+	_ = aip.UnmarshalLast(errObj, &e)
+	_ = aip.UnmarshalLast(hermes, &h)
 	bad := !isNull(errObj) && string(errObj) != "false" ||
 		h.Partial || h.Failed || h.Completed != nil && !*h.Completed
 	return bad, cmp.Or(h.ErrorCode, e.Code, e.Type)
@@ -422,7 +424,7 @@ func failed(errObj, hermes json.RawMessage) (bool, string) {
 // failure, and its code.
 func Failed(reply json.RawMessage) (bool, string) {
 	var ev event
-	_ = json.Unmarshal(reply, &ev)
+	_ = aip.UnmarshalLast(reply, &ev)
 	return failed(ev.Error, ev.Hermes)
 }
 
@@ -464,7 +466,7 @@ func DecodeChunk(data json.RawMessage, op Operation) (Frame, Digest) {
 		Operator json.RawMessage `json:"hermes_operator"`
 		Reason   string          `json:"reason"`
 	}
-	_ = json.Unmarshal(data, &d)
+	_ = aip.UnmarshalLast(data, &d)
 	switch {
 	case d.SSE != nil:
 		return Decode(*d.SSE, op), d.SSE.Digest()

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"aipscope/model/aip"
 )
 
 // response is a Responses object, in a frame or as a whole reply.
@@ -55,7 +57,7 @@ func decodeResponses(f Frame, ev event, rec Record) Frame {
 		f.Kind, f.More = KindFinish, more
 	case "response.output_item.added", "response.output_item.done":
 		var it item
-		_ = json.Unmarshal(ev.Item, &it)
+		_ = aip.UnmarshalLast(ev.Item, &it)
 		f.Kind, f.Message = KindItem, it.ID
 		if t, ok := itemTool(it, strings.HasSuffix(f.Name, ".done")); ok {
 			f.Kind, f.Message, f.More = KindTool, "", &More{Tools: []ToolChange{t}}
@@ -95,14 +97,14 @@ func itemTool(it item, done bool) (ToolChange, bool) {
 
 func readResponse(raw json.RawMessage) response {
 	var r response
-	_ = json.Unmarshal(raw, &r)
+	_ = aip.UnmarshalLast(raw, &r)
 	return r
 }
 
 // OutputItems reads a Responses object's output: messages and function calls.
 func OutputItems(raw json.RawMessage) []OutputItem {
 	var list []item
-	_ = json.Unmarshal(raw, &list)
+	_ = aip.UnmarshalLast(raw, &list)
 	out := make([]OutputItem, 0, len(list))
 	for _, it := range list {
 		o := OutputItem{Type: it.Type}
@@ -146,7 +148,7 @@ func ReadReply(op Operation, output json.RawMessage) Reply {
 		} `json:"message"`
 		SessionID string `json:"session_id"`
 	}
-	_ = json.Unmarshal(output, &m)
+	_ = aip.UnmarshalLast(output, &m)
 	r := Reply{Model: m.Model, Usage: object(m.Usage)}
 	r.Failure, r.ErrorCode = failed(m.Error, m.Hermes)
 	switch op {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+
+	"aipscope/model/aip"
 )
 
 // Record is one parsed provider frame as the connector keeps it, inside a chunk
@@ -44,7 +46,7 @@ func RecordOf(data json.RawMessage) (Record, bool) {
 	var d struct {
 		SSE *Record `json:"hermes_sse"`
 	}
-	if json.Unmarshal(data, &d) != nil || d.SSE == nil {
+	if aip.UnmarshalLast(data, &d) != nil || d.SSE == nil {
 		return Record{}, false
 	}
 	return *d.SSE, true

@@ -142,6 +142,7 @@ after any disconnect or crash.`,
 	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
 	root.AddCommand(
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
+		a.reconcileCommand(), a.responseCommand(), a.sessionCommand(), a.capabilitiesCommand(),
 		a.openCommand(), a.exportCommand(), a.journalCommand(), a.serveCommand(),
 	)
 	return root

@@ -45,9 +45,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
-	if last := console.Final(); last != "" {
-		fmt.Fprintln(f.out, last)
-	}
+	fmt.Fprint(f.out, console.Final())
 	v, err := f.judge(ctx, turn)
 	if err != nil {
 		return "", err

@@ -24,6 +24,7 @@ func (e fileError) Unwrap() error { return e.error }
 func explain(err error) string {
 	text := err.Error()
 	var refused *client.Error
+	var failed *act.Failure
 	var dial *net.OpError
 	var dns *net.DNSError
 	var file fileError
@@ -31,6 +32,10 @@ func explain(err error) string {
 	case errors.As(err, &file):
 	case stackOf(err) != nil:
 		text = (&fault{}).Error()
+	case errors.As(err, &failed):
+		if d := failed.Decision(); d != "" {
+			text += "; " + d
+		}
 	case errors.As(err, &refused):
 		text += "; " + advise(refused)
 	case errors.As(err, &dns):
@@ -99,13 +104,17 @@ func oneLine(s string) string {
 // exitOfError is the exit code of a command that failed.
 func exitOfError(ctx context.Context, err error) int {
 	var u usageError
+	var check *act.CheckError
+	var failed *act.Failure
 	switch {
 	case stackOf(err) != nil:
 		return exitFailed
-	case errors.As(err, &u):
+	case errors.As(err, &u), errors.As(err, &check):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, &failed):
+		return exitOfFailure(failed)
 	}
 	var refused *client.Error
 	if errors.As(err, &refused) {

@@ -28,6 +28,8 @@ func (a *app) serveCommand() *cobra.Command {
 	var listen, dir string
 	var speed float64
 	var unlimited bool
+	var approve string
+	var runs int
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the embedded daemon, which plays recorded turns",
@@ -59,7 +61,10 @@ The bearer token that it asks for comes from --token-file.`,
 			if len(lib.Scenarios()) == 0 {
 				return usage(fmt.Errorf("recordings: %s holds no .sse file", dir))
 			}
-			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited}
+			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited, MaxRuns: runs}
+			if opt.Approve, err = approval(approve); err != nil {
+				return usage(err)
+			}
 			if a.set.TokenFile != "" {
 				token, err := client.ReadTokenFile(a.set.TokenFile)
 				if err != nil {
@@ -75,7 +80,26 @@ The bearer token that it asks for comes from --token-file.`,
 	f.StringVar(&dir, "recordings", "", "play the .sse files of `directory` instead of the embedded ones")
 	f.Float64Var(&speed, "speed", 1, "how many times the natural pace; 0 does not wait")
 	f.BoolVar(&unlimited, "unlimited", false, "lift the connector's limits of size and events")
+	f.StringVar(&approve, "approve", "never", "what becomes of actions that need an approval: never (they wait), auto, deny, or a `time` after which they are granted")
+	f.IntVar(&runs, "max-runs", 10, "turns at once before the provider answers 429; -1 for no bound")
 	return cmd
+}
+
+// approval reads how the embedded daemon decides.
+func approval(word string) (aipd.Approval, error) {
+	switch word {
+	case "never":
+		return aipd.Approval{}, nil
+	case "auto":
+		return aipd.Approval{Decides: true, Grants: true}, nil
+	case "deny":
+		return aipd.Approval{Decides: true}, nil
+	}
+	after, err := time.ParseDuration(word)
+	if err != nil || after < 0 {
+		return aipd.Approval{}, fmt.Errorf("--approve %q: it is never, auto, deny or a time such as 5s", word)
+	}
+	return aipd.Approval{Decides: true, Grants: true, After: after}, nil
 }
 
 func (a *app) serve(ctx context.Context, listen string, opt aipd.Options) error {

@@ -86,7 +86,7 @@ func (d *desk) watch(ctx context.Context, action string, opt watchOptions) error
 		if err != nil || next == "" {
 			return err
 		}
-		fmt.Fprintf(d.err, "aipscope: %s is judged by %s, which is watched instead\n", safe.Line(action), safe.Line(next))
+		fmt.Fprintf(d.err, "aipscope: %s is judged by %s, which is watched instead: the key is that action's\n", safe.Line(action), safe.Line(next))
 		action, opt.posted = next, nil
 	}
 	return fmt.Errorf("watch %s: each action names another one as its owner", action)
