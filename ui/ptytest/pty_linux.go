@@ -138,4 +138,3 @@ func (t *Terminal) Vanish() {
 	t.master.Close()
 	<-t.ended
 }
-
