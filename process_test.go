@@ -396,7 +396,7 @@ func TestAReaderThatLeavesEndsAWatchQuietly(t *testing.T) {
 func TestAWatchOnAFullDiskSaysSoAndGoesOnLater(t *testing.T) {
 	p := newPlace(t, startDaemon(t, aipd.Options{}))
 	p.submit("act_big", "chat_large")
-	code, out, msg := outcome(t, p.limited(`ulimit -f 3000`, "watch", "act_big", "--output", "json"))
+	code, out, msg := outcome(t, p.limited(`ulimit -f 6000`, "watch", "act_big", "--output", "json"))
 	if code != 1 || !strings.Contains(msg, "journal") || !strings.Contains(msg, "disk") {
 		t.Fatalf("exit code %d\n%s", code, msg)
 	}
