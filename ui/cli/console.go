@@ -46,10 +46,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 		return next, nil
 	}
 	fmt.Fprint(f.out, console.Final())
-	v, err := f.judge(ctx, turn)
-	if err != nil {
-		return "", err
-	}
+	v := f.judge(ctx, turn, console.Err())
 	f.code = exitOf(v.Word)
 	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
 		f.code = exitInterrupted
