@@ -301,8 +301,8 @@ func TestMessagesAreOfTheLastSessionOfTheChain(t *testing.T) {
 	if _, err := o.CreateSession(t.Context(), act.NewSession{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		chat(t, o, "a")
+	for _, id := range []string{"act_1", "act_2"} {
+		run(t, o, id, hermes.OpSessionChat, `{"session_id":"a","message":"hi"}`)
 	}
 	now, err := o.Current(t.Context(), "a")
 	if err != nil || now == "a" {
@@ -317,24 +317,24 @@ func TestMessagesAreOfTheLastSessionOfTheChain(t *testing.T) {
 	}
 }
 
-// chat runs a turn in a session as an action of its own.
-func chat(t testing.TB, o *office, session string) {
+// run journals and posts a request of a model turn, and waits for its answer.
+func run(t testing.TB, o *office, id string, op hermes.Operation, input string) {
 	t.Helper()
-	id, err := client.NewActionID()
-	if err != nil {
-		t.Fatal(err)
+	mode := "sync"
+	if spec, _ := op.Spec(); spec.Streams() {
+		mode = "streaming"
 	}
+	req := model.Request{Capability: op.Capability("demo"), Mode: mode, Input: json.RawMessage(input)}
 	journal, err := o.Open(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
 	actor := act.Actor{Daemon: o.client, Log: journal, Action: id, Now: time.Now}
-	req := model.Request{Capability: hermes.OpSessionChat.Capability("demo"), Input: fmt.Appendf(nil, `{"session_id":%q,"message":"hi"}`, session)}
-	if err := actor.Prepare(t.Context(), req, true); err != nil {
-		t.Fatal(err)
+	if err == nil {
+		err = actor.Prepare(t.Context(), req, true)
 	}
-	if err := actor.Post(t.Context(), req); err != nil {
-		t.Fatal(err)
+	if err == nil {
+		err = actor.Post(t.Context(), req)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -412,104 +412,6 @@ func TestALostAnswerIsReadFromTheOriginalAction(t *testing.T) {
 	if err != nil || s.Session.ID != "a" || l.posts != 1 {
 		t.Errorf("%+v %v, %d posts", s.Session, err, l.posts)
 	}
-}
-
-// turnOf runs an action to its end and returns its ID.
-func turnOf(t testing.TB, o *office, op hermes.Operation, input string) string {
-	t.Helper()
-	id, err := client.NewActionID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	journal, err := o.Open(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mode := "sync"
-	if spec, _ := op.Spec(); spec.Streams() {
-		mode = "streaming"
-	}
-	actor := act.Actor{Daemon: o.client, Log: journal, Action: id, Now: time.Now}
-	req := model.Request{Capability: op.Capability("demo"), Mode: mode, Input: json.RawMessage(input)}
-	if err := actor.Prepare(t.Context(), req, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := actor.Post(t.Context(), req); err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-func TestReconcilingReadsTheActionThenTheProviderOnce(t *testing.T) {
-	o := newOffice(t, aipd.Options{Poll: time.Millisecond})
-	id := turnOf(t, o, hermes.OpResponsesStream, `{"body":{"input":"x"},"recording":"responses_disconnect"}`)
-	// The journal holds the request alone: the chunks are read first.
-	r, err := o.Reconcile(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Before.Word != model.Pending || r.Verdict.Word != model.Incomplete || len(r.Evidence) != 1 || r.Evidence[0].State != model.ProviderIncomplete ||
-		r.Evidence[0].Text != model.LikeSame || r.Status.State != aip.StateFailed || r.Result != "failed" || r.Escalate {
-		t.Errorf("%+v", r)
-	}
-	if got := o.calls(); got != "map[response_get:1 responses_stream:1]" {
-		t.Error(got)
-	}
-	if r.Evidence[0].Action == id || r.Evidence[0].Action == "" {
-		t.Errorf("read by %q", r.Evidence[0].Action)
-	}
-	// Again: one more read, and no more of the turn.
-	if r, err = o.Reconcile(t.Context(), id); err != nil || r.Before.Word != model.Incomplete {
-		t.Errorf("%+v %v", r, err)
-	}
-	if got := o.calls(); got != "map[response_get:2 responses_stream:1]" {
-		t.Error(got)
-	}
-}
-
-func TestReconcilingAsksOnceWhateverTheReadAnswers(t *testing.T) {
-	o := newOffice(t, aipd.Options{Poll: time.Millisecond, Fail: failing(hermes.OpResponseGet, hermes.StatusFailure(hermes.OpResponseGet, 503), 99)})
-	id := turnOf(t, o, hermes.OpResponsesStream, `{"body":{"input":"x"},"recording":"responses_disconnect"}`)
-	r, err := o.Reconcile(t.Context(), id)
-	if err != nil || r.Evidence[0].State != model.ProviderUnread || !r.Escalate || len(o.waited) != 0 || o.calls() != "map[response_get:1 responses_stream:1]" {
-		t.Errorf("%+v %v %s", r, err, o.calls())
-	}
-}
-
-func TestReconcilingAnUnknownActionMakesNothingUp(t *testing.T) {
-	o := newOffice(t, aipd.Options{})
-	r, err := o.Reconcile(t.Context(), "act_never")
-	if err != nil || len(r.Evidence) != 0 || r.Escalate || !strings.Contains(r.Finding, "neither the journal nor the daemon") || o.calls() != "map[]" {
-		t.Errorf("%+v %v %s", r, err, o.calls())
-	}
-}
-
-func TestReconcilingALiveActionReadsWhatIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, aipd.Options{Speed: 1})
-		id := ""
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			id, _ = client.NewActionID()
-			journal, err := o.Open(t.Context(), id)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			actor := act.Actor{Daemon: o.client, Log: journal, Action: id, Now: time.Now}
-			req := model.Request{Capability: hermes.OpResponsesStream.Capability("demo"), Mode: "streaming", Input: json.RawMessage(`{"body":{"input":"x"},"recording":"responses_tools"}`)}
-			if err := errors.Join(actor.Prepare(t.Context(), req, true), actor.Post(t.Context(), req)); err != nil {
-				t.Error(err)
-			}
-		}()
-		time.Sleep(200 * time.Millisecond)
-		r, err := o.Reconcile(t.Context(), id)
-		if err != nil || r.Verdict.Word != model.Pending || len(r.Evidence) != 1 || r.Evidence[0].State != model.ProviderInProgress || r.Escalate {
-			t.Errorf("%+v %v", r, err)
-		}
-		<-done
-	})
 }
 
 func TestOffersNameWhatWasMeant(t *testing.T) {
