@@ -37,6 +37,7 @@ type Config struct {
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
+	Keys  Keymap
 	Look  Look
 	Clock func() time.Time // time.Now when nil
 }

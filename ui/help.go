@@ -13,7 +13,7 @@ func (c *Console) helpLines(w int) []string {
 	var all []entry
 	seen := map[intent]bool{}
 	wide := 0
-	for _, b := range keyTable {
+	for _, b := range c.cfg.Keys.table() {
 		at := b.where&c.underHelp() != 0 && (b.when == nil || b.when(c))
 		if !at || seen[b.intent] {
 			continue
@@ -62,7 +62,7 @@ func (c *Console) hints(now time.Time) string {
 		sep = "  "
 	}
 	for rank := 1; rank <= 12; rank++ {
-		for _, b := range keyTable {
+		for _, b := range c.cfg.Keys.table() {
 			if b.short != rank || !b.works(c) {
 				continue
 			}

@@ -74,6 +74,8 @@ const (
 
 	inViews = inPanes | inChunk | inTool | inVerdict
 	inTexts = inPanes | inChunk | inTool | inVerdict | inHelp
+
+	inTyping = inCancel // text is typed: keys that mean nothing else are part of it
 )
 
 // binding is one row of the key table.
@@ -148,7 +150,7 @@ func (b binding) works(c *Console) bool {
 
 // intentOf resolves a key.
 func (c *Console) intentOf(msg tea.KeyMsg) intent {
-	for _, b := range keyTable {
+	for _, b := range c.cfg.Keys.table() {
 		if key.Matches(msg, b.Binding) && b.works(c) {
 			return b.intent
 		}

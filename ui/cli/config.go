@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"aipscope/ui"
+
 	"github.com/BurntSushi/toml"
 	"github.com/adrg/xdg"
 )
@@ -24,6 +26,28 @@ type settings struct {
 	PlainScreen  bool   `toml:"plain_screen"`
 	Ephemeral    bool   `toml:"ephemeral"`
 	Output       string `toml:"output"`
+
+	Keys map[string]keyNames `toml:"keys"` // of the console, by the names of its actions
+	keymap ui.Keymap
+}
+
+// keyNames are one key or several.
+type keyNames []string
+
+// UnmarshalTOML takes a string or an array of strings.
+func (k *keyNames) UnmarshalTOML(v any) error {
+	values, ok := v.([]any)
+	if !ok {
+		values = []any{v}
+	}
+	for _, v := range values {
+		name, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("a key is a string, such as \"x\" or \"ctrl+x\", not %v", v)
+		}
+		*k = append(*k, name)
+	}
+	return nil
 }
 
 // environment names the variables that settings come from, as the documents of
@@ -54,6 +78,13 @@ func loadSettings(file string, getenv func(string) string) (settings, error) {
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return s, &configError{file, fmt.Errorf("unknown key %q", unknown[0].String())}
+	}
+	keys := map[string][]string{}
+	for name, k := range s.Keys {
+		keys[name] = k
+	}
+	if s.keymap, err = ui.Rebind(keys); err != nil {
+		return s, &configError{file, fmt.Errorf("[keys]: %w", err)}
 	}
 	for _, e := range environment {
 		if v := getenv(e.name); v != "" {

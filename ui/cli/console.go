@@ -32,7 +32,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	masker := mask.New(f.action)
 	cfg := ui.Config{
 		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
-		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
+		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Keys: f.set.keymap, Clock: f.now,
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
