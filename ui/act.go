@@ -21,7 +21,16 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.move(m)
 		return nil
 	}
+	if c.place()&(inActions|inFilterList) != 0 && do != doHelp && do != doLeave && do != doInterrupt {
+		return c.actActions(do)
+	}
 	switch do {
+	case doActions:
+		return c.desk.show(c.desk.home)
+	case doNextAction:
+		return c.desk.cycle(1)
+	case doPrevAction:
+		return c.desk.cycle(-1)
 	case doNextPane:
 		c.focusOn((c.focus + 1) % panes)
 	case doPrevPane:
@@ -81,6 +90,8 @@ func (c *Console) move(m motion) {
 		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
 	case inChunk, inTool:
 		c.sheet.move(m)
+	case inActions, inFilterList:
+		c.actions.move(m)
 	default:
 		switch c.focus {
 		case paneAssistant:
@@ -141,12 +152,19 @@ func (c *Console) leaving() bool { return c.asked }
 // leave ends the console at once when nothing is lost by it, or when asked
 // twice; a first time it says that the action goes on.
 func (c *Console) leave(do intent) tea.Cmd {
-	if c.over() || c.asked {
-		c.left = true
-		if c.frozen {
-			c.thaw() // what was held counts
+	n := c.goingOn()
+	if n == 0 || c.asked {
+		all := []*Console{c}
+		if c.desk != nil {
+			all = c.desk.all()
 		}
-		c.stop()
+		for _, c := range all {
+			c.left = true
+			if c.frozen {
+				c.thaw() // what was held counts
+			}
+			c.stop()
+		}
 		return tea.Quit
 	}
 	c.asked = true
@@ -155,6 +173,9 @@ func (c *Console) leave(do intent) tea.Cmd {
 		key = "ctrl+c"
 	}
 	say := "The action goes on without this console. "
+	if n > 1 || c.over() {
+		say = counted(n, "watched action goes", "watched actions go") + " on without this console. "
+	}
 	if c.cancelPending() {
 		say = "The cancellation has no answer yet. "
 	}

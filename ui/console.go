@@ -19,6 +19,7 @@ type Config struct {
 	Action     string
 	Capability string // as asked for; the turn's own wins once it is known
 	Endpoint   string // for the header
+	URL        string // the daemon's, to tell actions of the same ID apart
 
 	// Batches returns the next batch, as (*follow.Watch).Next does. When its
 	// context ends it returns an error and loses nothing.
@@ -100,6 +101,9 @@ type Console struct {
 	noticeInk ink
 	left      bool
 	ticking   bool
+
+	desk    *Desk        // nil for a console alone
+	actions *actionsPane // nil but in the console that shows the list
 
 	frame   string
 	dirty   bool
@@ -187,8 +191,14 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.cancelled(msg)
 	case confirmMsg:
 		c.confirmed(msg)
+	case listMsg:
+		return c, c.takeList(msg)
+	case relistMsg:
+		if c.desk.shown == c && msg.id == c.actions.id {
+			return c, c.desk.reload()
+		}
 	case tea.KeyMsg:
-		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil {
+		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.place()&inTyping == 0 {
 			return c, c.burst(msg.Runes)
 		}
 		return c, c.key(msg)
@@ -202,14 +212,23 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 	do := c.intentOf(msg)
 	c.dirty = true
 	if do == doNothing {
-		if c.cancelling != nil {
-			c.cancelling.typed(msg)
-		}
+		c.typed(msg)
 		return nil
 	}
 	c.notice("", ink{})
 	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
+}
+
+// typed gives a key to what is typed in, if anything is.
+func (c *Console) typed(msg tea.KeyMsg) {
+	switch c.place() {
+	case inCancel:
+		c.cancelling.typed(msg)
+	case inFilterList:
+		c.actions.filter, _ = c.actions.filter.Update(msg)
+		c.sift()
+	}
 }
 
 // burst acts on keys that came at once: a key held down over a slow line. It
@@ -255,7 +274,13 @@ func (c *Console) underHelp() place {
 	if n := len(c.views); n > 0 {
 		return c.views[n-1]
 	}
-	return inPanes
+	switch {
+	case c.actions == nil:
+		return inPanes
+	case c.actions.typing:
+		return inFilterList
+	}
+	return inActions
 }
 
 func (c *Console) notice(s string, k ink) { c.noticed, c.noticeInk = s, k }

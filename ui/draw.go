@@ -93,9 +93,14 @@ func (c *Console) draw() string {
 	c.layout()
 	now := c.now()
 	lines := make([]string, 0, c.height)
-	lines = append(lines, c.header(now))
-	lines = append(lines, c.body(now)...)
-	lines = append(lines, c.verdictBar(), c.hints(now))
+	if c.actions != nil {
+		lines = append(lines, c.drawActions(now)...)
+	} else {
+		lines = append(lines, c.header(now))
+		lines = append(lines, c.body(now)...)
+		lines = append(lines, c.verdictBar())
+	}
+	lines = append(lines, c.hints(now))
 	for i := range lines {
 		if c.styles.ascii {
 			lines[i] = strings.ReplaceAll(lines[i], "…", c.styles.glyphs.Ellipsis) // of what was cut; one cell as well
@@ -107,8 +112,12 @@ func (c *Console) draw() string {
 
 func (c *Console) tooSmall() []string {
 	st := &c.styles
+	word := st.wordTag(c.verdict.Word)
+	if c.actions != nil {
+		word = st.accent.in("aipscope")
+	}
 	say := []string{
-		st.wordTag(c.verdict.Word),
+		word,
 		st.text.in("too small a window"),
 		st.dim.in(number(c.width) + "x" + number(c.height) + ", needs " + number(minWidth) + "x" + number(minHeight)),
 	}
@@ -130,7 +139,11 @@ func (c *Console) body(now time.Time) []string {
 		}
 		out = c.panes(now, h)
 	}
-	out = block(out, c.width, h)
+	return c.windows(block(out, c.width, h), h)
+}
+
+// windows lays what is open over everything upon a body of h lines.
+func (c *Console) windows(out []string, h int) []string {
 	switch {
 	case c.cancelling != nil:
 		out = over(out, c.cancelling.view(c.turn.Action(), c.turn.Settled(), c.width), c.width)

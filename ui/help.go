@@ -68,8 +68,11 @@ func (c *Console) hints(now time.Time) string {
 			}
 			h := b.Help()
 			does := h.Desc
-			if b.intent == doLeave && w >= 100 && !c.over() {
+			if n := c.goingOn(); b.intent == doLeave && w >= 100 && n > 0 {
 				does = "leave (the action goes on)"
+				if n > 1 {
+					does = "leave (" + number(n) + " actions go on)"
+				}
 			}
 			n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(does)
 			if width+n+len(sep) > w-1 {

@@ -18,6 +18,7 @@ var actionNames = map[intent]string{
 	doZoom: "zoom", doOpen: "open", doBack: "back", doEarlier: "earlier", doLater: "later", doReveal: "reveal", doRaw: "raw",
 	doFold: "thinking", doFreeze: "freeze", doVerdict: "verdict", doCancel: "cancel", doConfirm: "confirm", doAccept: "accept",
 	doToggle: "mark", doHelp: "help", doLeave: "leave", doInterrupt: "interrupt",
+	doActions: "actions", doNextAction: "next-action", doPrevAction: "previous-action", doFilterList: "filter-actions", doReload: "read-again",
 }
 
 // Keymap is the key table with what a user has changed in it. The zero Keymap is
@@ -33,7 +34,7 @@ func (m Keymap) table() []binding {
 }
 
 // Rebind returns the key table in which each named action has the given keys,
-// everywhere, and no other. A key is written as the console names it: x, X,
+// everywhere, and no other; where text is typed, only keys that are no text. A key is written as the console names it: x, X,
 // ctrl+x, alt+x, f5, space, pgup. It fails for a name or a key that does not exist,
 // and where a key would mean two things in one place.
 func Rebind(keys map[string][]string) (Keymap, error) {
@@ -65,7 +66,12 @@ func Rebind(keys map[string][]string) (Keymap, error) {
 	}
 	rows := slices.Clone(keyTable)
 	for n := range rows {
-		if k := bound[rows[n].intent]; k != nil {
+		k := bound[rows[n].intent]
+		if rows[n].where&inTyping != 0 && rows[n].where != ^place(0) {
+			// What would be typed as text stays text.
+			k = slices.DeleteFunc(slices.Clone(k), func(k string) bool { return utf8.RuneCountInString(k) == 1 })
+		}
+		if len(k) > 0 {
 			rows[n].Binding = key.NewBinding(key.WithKeys(k...), key.WithHelp(keyLabel(k), rows[n].Help().Desc))
 		}
 	}
@@ -73,16 +79,13 @@ func Rebind(keys map[string][]string) (Keymap, error) {
 }
 
 // conflict is an error where a key that was bound means something else too, in a
-// place that both share, or is a character in a place where text is typed.
+// place that both share.
 func conflict(rows []binding, bound map[intent][]string) error {
 	for _, a := range rows {
 		if bound[a.intent] == nil {
 			continue
 		}
 		for _, k := range a.Keys() {
-			if a.where&inTyping != 0 && a.where != ^place(0) && utf8.RuneCountInString(k) == 1 {
-				return fmt.Errorf("%s: %q is typed as text where this is needed; choose another key", actionNames[a.intent], keyLabel([]string{k}))
-			}
 			for _, b := range rows {
 				if b.intent != a.intent && a.where&b.where != 0 && slices.Contains(b.Keys(), k) {
 					return fmt.Errorf("%q is both %s and %s", keyLabel([]string{k}), actionNames[a.intent], actionNames[b.intent])

@@ -60,7 +60,6 @@ func TestKeysThatCannotBeBoundSayWhy(t *testing.T) {
 		{"cancel", nil, "cancel has no key"},
 		{"cancel", []string{"z"}, `"z" is both cancel and zoom`},
 		{"cancel", []string{"ctrl+c"}, `"ctrl+c" is both cancel and interrupt`},
-		{"accept", []string{"y"}, `"y" is typed as text`},
 	} {
 		_, err := Rebind(map[string][]string{test.name: test.keys})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -76,4 +75,16 @@ func TestEachActionCanBeBound(t *testing.T) {
 			t.Errorf("%s: %v", actionNames[b.intent], err)
 		}
 	}
+}
+
+func TestKeysThatAreTextStayTextWhereItIsTyped(t *testing.T) {
+	keys, err := Rebind(map[string][]string{"accept": {"y"}, "up": {"i"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bubble(t, "chat_tools", 120, 40, func(c *Config) { cancelling(act.Cancelled{}, nil)(c); c.Keys = keys }, func(d *driver, rows []model.Row) {
+		d.play(rows[:60])
+		d.press("c", "y", "i")
+		d.shows("reason yi", "enter cancel the action")
+	})
 }

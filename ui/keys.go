@@ -39,6 +39,11 @@ const (
 	doHelp
 	doLeave
 	doInterrupt
+	doActions
+	doNextAction
+	doPrevAction
+	doFilterList
+	doReload
 )
 
 // motion returns the movement that an intent is.
@@ -71,11 +76,13 @@ const (
 	inHelp
 	inCancel
 	inConfirm
+	inActions
+	inFilterList
 
 	inViews = inPanes | inChunk | inTool | inVerdict
-	inTexts = inPanes | inChunk | inTool | inVerdict | inHelp
+	inTexts = inPanes | inChunk | inTool | inVerdict | inHelp | inActions
 
-	inTyping = inCancel // text is typed: keys that mean nothing else are part of it
+	inTyping = inCancel | inFilterList // text is typed: keys that mean nothing else are part of it
 )
 
 // binding is one row of the key table.
@@ -108,6 +115,16 @@ var keyTable = []binding{
 
 	bind(doBack, inHelp, 1, "esc", "back", nil, "esc", "?", "q", "enter"),
 
+	bind(doOpen, inActions, 1, "enter", "watch", (*Console).mayWatch, "enter"),
+	bind(doBack, inActions, 2, "esc", "clear the filter", (*Console).mayClear, "esc"),
+	bind(doBack, inActions, 2, "esc", "back", (*Console).mayReturn, "esc", "a", "backspace"),
+	bind(doFilterList, inActions, 3, "/", "filter", nil, "/"),
+	bind(doReload, inActions, 4, "R", "read again", nil, "R"),
+	bind(doAccept, inFilterList, 1, "enter", "watch", (*Console).mayWatch, "enter"),
+	bind(doBack, inFilterList, 2, "esc", "no filter", nil, "esc"),
+	bind(doUp, inFilterList, 0, "↑", "up", nil, "up"),
+	bind(doDown, inFilterList, 0, "↓", "down", nil, "down"),
+
 	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
 	bind(doCancel, inViews, 3, "c", "cancel", (*Console).mayCancel, "c"),
 	bind(doCancel, inViews, 0, "c", "nothing left to cancel", (*Console).mayCancelNothing, "c"),
@@ -139,8 +156,11 @@ var keyTable = []binding{
 	bind(doPageDown, inTexts, 0, "pgdn ctrl+f", "page down", nil, "pgdown", "ctrl+f", "ctrl+d"),
 	bind(doTop, inTexts, 0, "g home", "first", nil, "home", "g"),
 	bind(doBottom, inTexts, 0, "G end", "last, and follow", nil, "end", "G"),
-	bind(doHelp, inViews, 10, "?", "help", nil, "?"),
-	bind(doLeave, inViews, 11, "q", "leave", nil, "q"),
+	bind(doActions, inViews, 9, "a", "actions", (*Console).mayList, "a"),
+	bind(doNextAction, inViews, 8, ">", "next action", (*Console).maySwitch, ">"),
+	bind(doPrevAction, inViews, 0, "<", "previous action", (*Console).maySwitch, "<"),
+	bind(doHelp, inViews|inActions, 10, "?", "help", nil, "?"),
+	bind(doLeave, inViews|inActions, 11, "q", "leave", nil, "q"),
 }
 
 // works reports whether the row's keys mean something now.

@@ -82,7 +82,7 @@ after any disconnect or crash.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
-		RunE:              a.runActions,
+		RunE:              a.runAlone,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetIn(a.in)

@@ -27,7 +27,7 @@ type settings struct {
 	Ephemeral    bool   `toml:"ephemeral"`
 	Output       string `toml:"output"`
 
-	Keys map[string]keyNames `toml:"keys"` // of the console, by the names of its actions
+	Keys   map[string]keyNames `toml:"keys"` // of the console, by the names of its actions
 	keymap ui.Keymap
 }
 

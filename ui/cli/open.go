@@ -43,11 +43,11 @@ func (a *app) openCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := a.held(ctx, action)
+			j, log, url, err := a.held(ctx, action)
 			if err != nil {
 				return err
 			}
-			f := &face{desk: &desk{app: a}, action: action, log: log, batches: fromLog(log), options: opt}
+			f := &face{desk: &desk{app: a, journal: j}, action: action, at: url, log: log, batches: fromLog(log), options: opt}
 			_, err = f.show(ctx)
 			return err
 		},
@@ -66,15 +66,15 @@ func isAction(arg string) bool {
 	return err != nil
 }
 
-// held is the journal of an action that some daemon ran.
-func (a *app) held(ctx context.Context, action string) (*store.Log, error) {
+// held is the journal of an action that some daemon ran, and that daemon's URL.
+func (a *app) held(ctx context.Context, action string) (_ *store.Journal, _ *store.Log, url string, err error) {
 	j, err := a.openJournal(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	sources, err := j.Find(ctx, action)
 	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
+		return nil, nil, "", fmt.Errorf("read journal: %w", err)
 	}
 	var fitting []follow.Source
 	for _, s := range sources {
@@ -84,13 +84,14 @@ func (a *app) held(ctx context.Context, action string) (*store.Log, error) {
 	}
 	switch {
 	case len(sources) == 0:
-		return nil, fmt.Errorf("%s: %w", action, store.ErrNoAction)
+		return nil, nil, "", fmt.Errorf("%s: %w", action, store.ErrNoAction)
 	case len(fitting) == 0:
-		return nil, fmt.Errorf("%s at %s: %w; it knows it at %s", action, a.set.URL, store.ErrNoAction, sources[0].URL)
+		return nil, nil, "", fmt.Errorf("%s at %s: %w; it knows it at %s", action, a.set.URL, store.ErrNoAction, sources[0].URL)
 	case len(fitting) > 1:
-		return nil, usage(fmt.Errorf("%s is known at %s and at %s; choose with --url", action, fitting[0].URL, fitting[1].URL))
+		return nil, nil, "", usage(fmt.Errorf("%s is known at %s and at %s; choose with --url", action, fitting[0].URL, fitting[1].URL))
 	}
-	return j.Log(ctx, fitting[0])
+	log, err := j.Log(ctx, fitting[0])
+	return j, log, fitting[0].URL, err
 }
 
 // fromLog serves what a journal holds of an action, and is done.
@@ -200,7 +201,7 @@ tools and counts.`,
 			if err != nil {
 				return err
 			}
-			log, err := a.held(cmd.Context(), action)
+			_, log, _, err := a.held(cmd.Context(), action)
 			if err != nil {
 				return err
 			}
