@@ -21,10 +21,23 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.move(m)
 		return nil
 	}
-	if c.place()&(inActions|inFilterList) != 0 && do != doHelp && do != doLeave && do != doInterrupt {
+	if c.place()&(inActions|inFilterList) != 0 && do.ofList() {
 		return c.actActions(do)
 	}
 	switch do {
+	case doIdentity:
+		c.verdictTop = 0
+		c.push(inIdentity)
+	case doPalette:
+		c.window = newPalette(c)
+	case doCopy:
+		c.window = newCopyDialog(c)
+	case doSave:
+		c.saveCopy()
+	case doExport:
+		c.askExport()
+	case doSuspend:
+		return tea.Suspend
 	case doActions:
 		return c.desk.show(c.desk.home)
 	case doNextAction:
@@ -52,6 +65,10 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doEarlier, doLater:
 		return c.step(do)
 	case doReveal:
+		if c.place() == inIdentity {
+			c.identityRevealed = !c.identityRevealed
+			return nil
+		}
 		c.sheet.revealed = !c.sheet.revealed
 		return c.load()
 	case doRaw:
@@ -69,8 +86,16 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doConfirm:
 		c.confirming = newConfirmDialog(&c.styles, c.turn)
 	case doToggle:
+		if c.window != nil {
+			c.window.toggle()
+			return nil
+		}
 		c.confirming.toggle()
 	case doAccept:
+		if w := c.window; w != nil {
+			c.window = nil
+			return w.accept(c)
+		}
 		if c.cancelling != nil {
 			return c.sendCancel()
 		}
@@ -85,7 +110,9 @@ func (c *Console) move(m motion) {
 	switch c.place() {
 	case inConfirm:
 		c.confirming.list.move(m)
-	case inVerdict, inHelp:
+	case inPalette, inCopy:
+		c.window.move(m)
+	case inVerdict, inIdentity, inHelp:
 		lines := len(c.overlayLines())
 		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
 	case inChunk, inTool:
@@ -124,11 +151,14 @@ func (c *Console) back() tea.Cmd {
 		c.cancelling = nil
 	case c.confirming != nil:
 		c.confirming = nil
+	case c.window != nil:
+		c.window = nil
 	case c.helping:
 		c.helping = false
 	case len(c.views) > 0:
+		c.identityRevealed = false
 		c.views = c.views[:len(c.views)-1]
-		if n := len(c.views); n > 0 && c.views[n-1] != inVerdict {
+		if n := len(c.views); n > 0 && c.views[n-1]&(inChunk|inTool) != 0 {
 			c.closeSheet()
 			c.layout()
 			return c.load()

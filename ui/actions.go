@@ -305,6 +305,11 @@ func (c *Console) actionLines(now time.Time, w int) []string {
 	return out
 }
 
+// ofList reports whether an intent is the list's own where the list is shown.
+func (i intent) ofList() bool {
+	return i == doFilterList || i == doReload || i == doOpen || i == doAccept || i == doBack
+}
+
 // actActions does what a key asks for in the list.
 func (c *Console) actActions(do intent) tea.Cmd {
 	p, d := c.actions, c.desk

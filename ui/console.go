@@ -38,6 +38,15 @@ type Config struct {
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
+	// Export writes the action's journal to a new file, masked unless revealed, and
+	// Save a text.
+	Export func(ctx context.Context, path string, reveal bool) error
+	Save   func(ctx context.Context, path string, text []byte) error
+	// Terminal writes a sequence that draws nothing: the clipboard, a bell.
+	Terminal func(sequence string) error
+	Tmux     bool   // the terminal is tmux, which passes on less
+	Notify   Notify // when an outcome comes
+
 	Keys  Keymap
 	Look  Look
 	Clock func() time.Time // time.Now when nil
@@ -90,6 +99,11 @@ type Console struct {
 	helping    bool
 	cancelling *cancelDialog
 	confirming *confirmDialog
+	window     window // a dialog, or nil
+	told       bool   // that the outcome is there
+
+	identityRevealed bool
+
 	saidBefore bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool
@@ -191,6 +205,10 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.cancelled(msg)
 	case confirmMsg:
 		c.confirmed(msg)
+	case doneMsg:
+		c.takeDone(msg)
+	case tea.ResumeMsg:
+		c.dirty = true
 	case listMsg:
 		return c, c.takeList(msg)
 	case relistMsg:
@@ -225,6 +243,8 @@ func (c *Console) typed(msg tea.KeyMsg) {
 	switch c.place() {
 	case inCancel:
 		c.cancelling.typed(msg)
+	case inPalette, inFile, inExport:
+		c.window.typed(msg)
 	case inFilterList:
 		c.actions.filter, _ = c.actions.filter.Update(msg)
 		c.sift()
@@ -239,7 +259,7 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 	for _, r := range runes {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		switch c.intentOf(msg) {
-		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave:
+		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend:
 		default:
 			cmds = append(cmds, c.key(msg))
 		}
@@ -263,6 +283,8 @@ func (c *Console) place() place {
 		return inCancel
 	case c.confirming != nil:
 		return inConfirm
+	case c.window != nil:
+		return c.window.place()
 	case c.helping:
 		return inHelp
 	}

@@ -138,7 +138,12 @@ func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return d, nil
 		}
 	}
+	was := c.told
 	_, cmd := c.Update(msg)
+	if _, ok := msg.(batchMsg); ok && !was && c.told && c.turn.Settled() && c != d.shown {
+		d.shown.notice(shortID(c.turn.Action())+" has its outcome: "+wordText(c.verdict.Word), c.styles.word(c.verdict.Word))
+		d.shown.dirty = true
+	}
 	if d.shown == d.home && c != d.home {
 		d.home.sift() // the list tells of all
 		d.home.dirty = true

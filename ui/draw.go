@@ -132,7 +132,13 @@ func (c *Console) body(now time.Time) []string {
 	case inChunk, inTool:
 		out = c.sheet.view()
 	case inVerdict:
-		out = c.overlay("Verdict", h)
+		out = c.overlay(framed{title: "Verdict"}, h)
+	case inIdentity:
+		f := framed{title: "Identity", note: "masked, r reveals", alarm: c.identityRevealed}
+		if c.identityRevealed {
+			f.note = "REVEALED, r masks"
+		}
+		out = c.overlay(f, h)
 	default:
 		if c.frozen {
 			now = c.frozenAt
@@ -149,30 +155,35 @@ func (c *Console) windows(out []string, h int) []string {
 		out = over(out, c.cancelling.view(c.turn.Action(), c.turn.Settled(), c.width), c.width)
 	case c.confirming != nil:
 		out = over(out, c.confirming.view(c.width, h), c.width)
+	case c.window != nil:
+		out = over(out, c.window.view(c.width, h), c.width)
 	case c.helping:
-		out = c.overlay("Keys", h)
+		out = c.overlay(framed{title: "Keys"}, h)
 	}
 	return out
 }
 
-// overlayLines are the lines of the verdict or of the help.
+// overlayLines are the lines of the verdict, the identity or the help.
 func (c *Console) overlayLines() []string {
 	if c.helping {
 		return c.helpLines(c.width - 2)
 	}
+	if c.underHelp() == inIdentity {
+		return c.identityLines(c.width - 2)
+	}
 	return c.verdictLines(c.width-2, true)
 }
 
-// overlay draws the verdict or the help over the whole body.
-func (c *Console) overlay(title string, h int) []string {
+// overlay draws the verdict, the identity or the help over the whole body.
+func (c *Console) overlay(f framed, h int) []string {
 	lines := c.overlayLines()
-	footer := ""
+	f.focused = true
 	if inner := h - 2; len(lines) > inner {
 		c.verdictTop = max(0, min(c.verdictTop, len(lines)-inner))
-		footer = "lines " + number(c.verdictTop+1) + " to " + number(c.verdictTop+inner) + " of " + number(len(lines))
+		f.footer = "lines " + number(c.verdictTop+1) + " to " + number(c.verdictTop+inner) + " of " + number(len(lines))
 		lines = lines[c.verdictTop : c.verdictTop+inner]
 	}
-	return c.styles.box(framed{title: title, footer: footer, focused: true}, lines, c.width, h)
+	return c.styles.box(f, lines, c.width, h)
 }
 
 func (c *Console) panes(now time.Time, h int) []string {

@@ -19,6 +19,7 @@ var actionNames = map[intent]string{
 	doFold: "thinking", doFreeze: "freeze", doVerdict: "verdict", doCancel: "cancel", doConfirm: "confirm", doAccept: "accept",
 	doToggle: "mark", doHelp: "help", doLeave: "leave", doInterrupt: "interrupt",
 	doActions: "actions", doNextAction: "next-action", doPrevAction: "previous-action", doFilterList: "filter-actions", doReload: "read-again",
+	doIdentity: "identity", doPalette: "palette", doCopy: "copy", doSave: "copy-to-file", doExport: "export", doSuspend: "suspend",
 }
 
 // Keymap is the key table with what a user has changed in it. The zero Keymap is
@@ -67,7 +68,7 @@ func Rebind(keys map[string][]string) (Keymap, error) {
 	rows := slices.Clone(keyTable)
 	for n := range rows {
 		k := bound[rows[n].intent]
-		if rows[n].where&inTyping != 0 && rows[n].where != ^place(0) {
+		if rows[n].where&inTyping != 0 && rows[n].where&inPanes == 0 {
 			// What would be typed as text stays text.
 			k = slices.DeleteFunc(slices.Clone(k), func(k string) bool { return utf8.RuneCountInString(k) == 1 })
 		}

@@ -78,13 +78,13 @@ func TestEachActionCanBeBound(t *testing.T) {
 }
 
 func TestKeysThatAreTextStayTextWhereItIsTyped(t *testing.T) {
-	keys, err := Rebind(map[string][]string{"accept": {"y"}, "up": {"i"}})
+	keys, err := Rebind(map[string][]string{"accept": {"y"}, "up": {"w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bubble(t, "chat_tools", 120, 40, func(c *Config) { cancelling(act.Cancelled{}, nil)(c); c.Keys = keys }, func(d *driver, rows []model.Row) {
 		d.play(rows[:60])
-		d.press("c", "y", "i")
-		d.shows("reason yi", "enter cancel the action")
+		d.press("c", "y", "w")
+		d.shows("reason yw", "enter cancel the action")
 	})
 }

@@ -89,7 +89,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 	} else {
 		c.hold(m.Rows)
 	}
-	return tea.Batch(c.ask(), c.confirmBefore())
+	return tea.Batch(c.ask(), c.confirmBefore(), c.tell(m.History))
 }
 
 // ask returns the next wait, unless nothing will come or nothing more can be

@@ -39,6 +39,7 @@ type app struct {
 	flags      settings
 	set        settings // flags over environment over config file
 	look       ui.Look  // of the console, when the output is tui
+	screen     *ui.SyncOutput
 	log        *slog.Logger
 	closers    []func() error
 	code       int
@@ -101,6 +102,7 @@ after any disconnect or crash.`,
 	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback")
 	f.BoolVar(&a.flags.PlainScreen, "plain-screen", false, "a screen without boxes, colours and the alternate screen")
 	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
+	f.StringVar(&a.flags.Notify, "notify", "", "at a verdict in the console: bell or desktop (an OSC 9 `notification`; in tmux a bell)")
 	root.AddCommand(
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
 		a.openCommand(), a.exportCommand(), a.serveCommand(),
@@ -126,6 +128,7 @@ func (a *app) prepare() error {
 	over(&set.LogFile, a.flags.LogFile)
 	over(&set.CAFile, a.flags.CAFile)
 	over(&set.Output, a.flags.Output)
+	over(&set.Notify, a.flags.Notify)
 	set.InsecureHTTP = set.InsecureHTTP || a.flags.InsecureHTTP
 	set.PlainScreen = set.PlainScreen || a.flags.PlainScreen
 	set.Ephemeral = set.Ephemeral || a.flags.Ephemeral
@@ -138,6 +141,11 @@ func (a *app) prepare() error {
 	case "tui", "text", "json":
 	default:
 		return usage(fmt.Errorf("--output %q: it is tui, text or json", set.Output))
+	}
+	switch set.Notify {
+	case "", "none", "bell", "desktop":
+	default:
+		return usage(fmt.Errorf("--notify %q: it is bell, desktop or none", set.Notify))
 	}
 	a.set = set
 	if set.Output == "tui" {

@@ -26,6 +26,7 @@ type settings struct {
 	PlainScreen  bool   `toml:"plain_screen"`
 	Ephemeral    bool   `toml:"ephemeral"`
 	Output       string `toml:"output"`
+	Notify       string `toml:"notify"`
 
 	Keys   map[string]keyNames `toml:"keys"` // of the console, by the names of its actions
 	keymap ui.Keymap
@@ -95,6 +96,18 @@ func loadSettings(file string, getenv func(string) string) (settings, error) {
 		s.Journal = filepath.Join(xdg.StateHome, "aipscope")
 	}
 	return s, nil
+}
+
+// notify is what happens at an outcome. tmux drops what it does not know: in it, a
+// bell stands for a desktop notification.
+func (s *settings) notify(getenv func(string) string) ui.Notify {
+	switch {
+	case s.Notify == "desktop" && getenv("TMUX") == "":
+		return ui.NotifyDesktop
+	case s.Notify == "desktop", s.Notify == "bell":
+		return ui.NotifyBell
+	}
+	return ui.NotifyNone
 }
 
 // configError says which config file cannot be used.

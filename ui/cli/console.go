@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/mask"
+	"aipscope/store"
 	"aipscope/themes"
 	"aipscope/ui"
 
@@ -52,10 +55,46 @@ func (f *face) console() ui.Config {
 		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) },
 		Look: f.look, Keys: f.set.keymap, Clock: f.now,
 	}
+	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
+	if f.log != nil {
+		cfg.Export = f.export
+	}
+	cfg.Terminal = func(seq string) error {
+		_, err := f.screen.Write([]byte(seq)) // between two frames, never within one
+		return err
+	}
 	if f.live {
 		cfg.Cancel = f.cancel
 	}
 	return cfg
+}
+
+// export writes the action's journal to a file that is not there yet.
+func (f *face) export(ctx context.Context, path string, reveal bool) error {
+	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal) })
+}
+
+// save writes a text to a file that is not there yet.
+func (f *face) save(_ context.Context, path string, text []byte) error {
+	return writeNew(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// writeNew writes a private file, and overwrites none: a path that is typed in a
+// dialog may be mistaken.
+func writeNew(path string, write func(io.Writer) error) error {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(xdg.Home, rest)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there already; choose another name", path)
+	}
+	if err := store.WritePrivate(path, write); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
 }
 
 // place says where the action runs, for the header.

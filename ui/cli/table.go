@@ -70,7 +70,8 @@ func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Conf
 	desk := ui.NewDesk(ctx, cfg, watch...)
 	defer t.close()
 	defer desk.Close()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(t.in), tea.WithOutput(ui.NewSyncOutput(out)), tea.WithFPS(30)}
+	t.screen = ui.NewSyncOutput(out)
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(t.in), tea.WithOutput(t.screen), tea.WithFPS(30)}
 	if !t.set.PlainScreen {
 		options = append(options, tea.WithAltScreen())
 	}
