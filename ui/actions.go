@@ -219,19 +219,19 @@ type actionColumns struct{ id, op, state, chunks int }
 func actionColumnsOf(w int) actionColumns {
 	k := actionColumns{id: 16}
 	rest := w - 4 - 16 - 2 - 20 - 9 // marks, ID, verdict, age
-	if rest >= 14 {
-		k.op = min(rest-1, 26)
-		rest -= k.op + 1
+	take := func(n int) int {
+		if rest <= n {
+			return 0
+		}
+		rest -= n + 1
+		return n
 	}
-	if rest >= 12 {
-		k.state = 11
-		rest -= 12
+	k.op, k.state, k.chunks = take(18), take(11), take(8)
+	id := min(20, max(0, rest))
+	k.id += id
+	if k.op > 0 {
+		k.op += min(16, max(0, rest-id))
 	}
-	if rest >= 9 {
-		k.chunks = 8
-		rest -= 9
-	}
-	k.id = min(36, k.id+max(0, rest))
 	return k
 }
 
