@@ -274,11 +274,11 @@ func (c *Console) actionLines(now time.Time, w int) []string {
 		l := p.lines[i]
 		mark := " "
 		if watched := c.desk.console(l); watched != nil {
-			mark = st.linkGlyph(watched.link.State)
+			mark = cmp.Or(st.linkGlyph(watched.link.State), "*")
 		}
 		verdict, tone := "", st.dim
 		if l.Verdict != "" {
-			verdict, tone = st.wordGlyph(l.Verdict)+" "+wordsOf(l.Verdict), st.word(l.Verdict)
+			verdict, tone = prefix(st.wordGlyph(l.Verdict))+wordsOf(l.Verdict), st.word(l.Verdict)
 		}
 		id, op, state := middle(safe.Line(l.Action), k.id), safe.Line(operationAt(l.Capability)), safe.Line(l.State)
 		chunks, old := "", age(l.Last, now)
@@ -286,7 +286,7 @@ func (c *Console) actionLines(now time.Time, w int) []string {
 			chunks = number(l.Chunks)
 		}
 		if i == p.list.selected {
-			out = append(out, st.selected.in(fill(cmp.Or(st.glyphs.Chosen, ">")+mark+" "+p.cells(k, id, op, state, verdict, chunks, old), w)))
+			out = append(out, st.selected.in(fill(st.glyphs.Chosen+mark+" "+p.cells(k, id, op, state, verdict, chunks, old), w)))
 			continue
 		}
 		line := " " + st.accent.in(mark) + " " + st.text.in(fill(id, k.id)) + " "

@@ -166,7 +166,7 @@ type tickMsg struct{}
 
 // tick wakes the console once a second while a time on the screen moves.
 func (c *Console) tick() tea.Cmd {
-	if c.ticking || c.done && !c.cancelPending() {
+	if c.ticking || (c.done || c.styles.plain) && !c.cancelPending() {
 		return nil
 	}
 	c.ticking = true

@@ -150,6 +150,10 @@ func (c *Console) body(now time.Time) []string {
 
 // windows lays what is open over everything upon a body of h lines.
 func (c *Console) windows(out []string, h int) []string {
+	over := over
+	if c.styles.plain {
+		over = func(_, top []string, w int) []string { return block(top, w, h) } // one thing at a time
+	}
 	switch {
 	case c.cancelling != nil:
 		out = over(out, c.cancelling.view(c.turn.Action(), c.turn.Settled(), c.width), c.width)

@@ -87,7 +87,15 @@ func newStyles(l Look) styles {
 	if s.plain {
 		s.between = ", "
 		s.glyphs.Rule, s.glyphs.Border = "", lipgloss.HiddenBorder()
-		s.glyphs.Cursor, s.glyphs.Ran = "", "--"
+		s.glyphs.Cursor, s.glyphs.Ran, s.glyphs.Chosen = "", "--", ">"
+		// What is read aloud is words. Verdicts and links are words already.
+		s.glyphs.Verdicts, s.glyphs.Links = nil, nil
+		s.glyphs.Marks = map[model.Mark]string{
+			model.Pass: "passed", model.Fail: "FAILED", model.MarkPending: "open", model.NotApplicable: "does not apply", model.Unknown: "unclear",
+		}
+		s.glyphs.Tools = map[model.ToolStatus]string{
+			model.ToolRunning: "running", model.ToolCompleted: "ended", model.ToolFailed: "FAILED", model.ToolUnended: "never ended", model.ToolOrphan: "no start",
+		}
 	}
 	return s
 }
@@ -115,6 +123,14 @@ func (s *styles) mark(m model.Mark) ink {
 
 func (s *styles) markGlyph(m model.Mark) string {
 	return cmp.Or(s.glyphs.Marks[m], s.glyphs.Marks[model.MarkPending])
+}
+
+// prefix sets a glyph before a word.
+func prefix(glyph string) string {
+	if glyph == "" {
+		return ""
+	}
+	return glyph + " "
 }
 
 // markName is the ink of a condition's name: what is open stays quiet.

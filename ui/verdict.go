@@ -32,7 +32,7 @@ func wordText(w model.Word) string {
 
 // wordTag is the verdict's glyph and word.
 func (s *styles) wordTag(w model.Word) string {
-	return s.word(w).in(s.wordGlyph(w) + " " + wordText(w))
+	return s.word(w).in(prefix(s.wordGlyph(w)) + wordText(w))
 }
 
 // conditionMark is how a condition is marked: what is still open once the

@@ -128,7 +128,7 @@ func (p *palette) view(w, h int) []string {
 		text := fill(cmd.name, 18) + " " + fill(does, max(0, w-5-18-2-ansi.StringWidth(keys))) + " " + keys
 		switch {
 		case i == p.list.selected:
-			lines = append(lines, st.selected.in(fill(chosen(st)+" "+text, w-2)))
+			lines = append(lines, st.selected.in(fill(st.glyphs.Chosen+" "+text, w-2)))
 		case cmd.works:
 			lines = append(lines, "  "+st.text.in(text))
 		default:
@@ -139,14 +139,6 @@ func (p *palette) view(w, h int) []string {
 		lines = append(lines, " "+st.dim.in("nothing is named so"))
 	}
 	return st.box(framed{title: "Do", focused: true}, lines, w, rows+4)
-}
-
-// chosen marks the selected row, also where a theme draws nothing.
-func chosen(st *styles) string {
-	if st.glyphs.Chosen == "" {
-		return ">"
-	}
-	return st.glyphs.Chosen
 }
 
 // copied is a text that can be copied: the source, not what fits the screen.
@@ -245,7 +237,7 @@ func (d *copyDialog) view(w, h int) []string {
 		it := d.items[i]
 		text := columns(it.name, size(len(it.text)), w-6)
 		if i == d.list.selected {
-			lines = append(lines, st.selected.in(fill(chosen(st)+" "+text, w-2)))
+			lines = append(lines, st.selected.in(fill(st.glyphs.Chosen+" "+text, w-2)))
 			continue
 		}
 		lines = append(lines, "  "+st.text.in(text))
