@@ -207,6 +207,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.confirmed(msg)
 	case doneMsg:
 		c.takeDone(msg)
+	case tea.MouseMsg:
+		c.mouse(msg)
 	case tea.ResumeMsg:
 		c.dirty = true
 	case listMsg:

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"aipscope/model"
@@ -71,8 +73,17 @@ func newPalette(c *Console) *palette {
 			p.all[i] = cmd
 		}
 	}
+	// Movements everybody knows come last.
+	slices.SortStableFunc(p.all, func(a, b command) int { return cmp.Compare(a.rank(), b.rank()) })
 	p.sift()
 	return p
+}
+
+func (c command) rank() int {
+	if _, ok := c.intent.motion(); ok || c.intent == doInterrupt || c.intent == doSuspend {
+		return 1
+	}
+	return 0
 }
 
 // sift lists the commands whose name or help has every word that was typed.

@@ -236,3 +236,23 @@ func TestCtrlZSuspendsAlsoWhileTyping(t *testing.T) {
 		d.shows("reason x")
 	})
 }
+
+func TestTheWheelMovesThePaneUnderItAndAClickFocuses(t *testing.T) {
+	bubble(t, "chat_markdown", 120, 40, new(wrote).configure, func(d *driver, rows []model.Row) {
+		d.finish(rows)
+		d.send(tea.MouseMsg{X: 100, Y: 30, Action: tea.MouseActionPress, Button: tea.MouseButtonWheelUp})
+		if s := d.c.chunks.list; d.c.focus != paneChunks || s.selected != s.n-1-wheelLines {
+			t.Errorf("pane %d, selected %d of %d", d.c.focus, s.selected, s.n)
+		}
+		d.send(tea.MouseMsg{X: 10, Y: 10, Action: tea.MouseActionPress, Button: tea.MouseButtonLeft})
+		d.send(tea.MouseMsg{X: 100, Y: 10, Action: tea.MouseActionRelease, Button: tea.MouseButtonLeft})
+		if d.c.focus != paneAssistant {
+			t.Errorf("pane %d", d.c.focus)
+		}
+		d.press("x")
+		d.send(tea.MouseMsg{X: 100, Y: 30, Action: tea.MouseActionPress, Button: tea.MouseButtonWheelUp})
+		if d.c.focus != paneAssistant {
+			t.Error("a dialog let the mouse through")
+		}
+	})
+}

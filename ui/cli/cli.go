@@ -102,7 +102,8 @@ after any disconnect or crash.`,
 	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback")
 	f.BoolVar(&a.flags.PlainScreen, "plain-screen", false, "a screen without boxes, colours and the alternate screen")
 	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
-	f.StringVar(&a.flags.Notify, "notify", "", "at a verdict in the console: bell or desktop (an OSC 9 `notification`; in tmux a bell)")
+	f.StringVar(&a.flags.Notify, "notify", "", "`how` the console tells of a verdict: bell, desktop (OSC 9, in tmux a bell) or none")
+	f.BoolVar(&a.flags.Mouse, "mouse", false, "let the console have the mouse: the wheel moves, a click focuses a pane")
 	root.AddCommand(
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
 		a.openCommand(), a.exportCommand(), a.serveCommand(),
@@ -131,6 +132,7 @@ func (a *app) prepare() error {
 	over(&set.Notify, a.flags.Notify)
 	set.InsecureHTTP = set.InsecureHTTP || a.flags.InsecureHTTP
 	set.PlainScreen = set.PlainScreen || a.flags.PlainScreen
+	set.Mouse = set.Mouse || a.flags.Mouse
 	set.Ephemeral = set.Ephemeral || a.flags.Ephemeral
 	switch set.Output {
 	case "":

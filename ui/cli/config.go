@@ -27,6 +27,7 @@ type settings struct {
 	Ephemeral    bool   `toml:"ephemeral"`
 	Output       string `toml:"output"`
 	Notify       string `toml:"notify"`
+	Mouse        bool   `toml:"mouse"`
 
 	Keys   map[string]keyNames `toml:"keys"` // of the console, by the names of its actions
 	keymap ui.Keymap

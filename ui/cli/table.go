@@ -75,6 +75,9 @@ func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Conf
 	if !t.set.PlainScreen {
 		options = append(options, tea.WithAltScreen())
 	}
+	if t.set.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
+	}
 	program := tea.NewProgram(desk, options...)
 	if timeout > 0 {
 		defer time.AfterFunc(timeout, program.Quit).Stop()
