@@ -36,8 +36,6 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.saveCopy()
 	case doExport:
 		c.askExport()
-	case doSuspend:
-		return tea.Suspend
 	case doActions:
 		return c.desk.show(c.desk.home)
 	case doNextAction:
@@ -100,6 +98,8 @@ func (c *Console) act(do intent) tea.Cmd {
 			return c.sendCancel()
 		}
 		return c.sendConfirm()
+	case doSuspend:
+		return c.suspend()
 	case doLeave, doInterrupt:
 		return c.leave(do)
 	}
@@ -184,18 +184,11 @@ func (c *Console) leaving() bool { return c.asked }
 func (c *Console) leave(do intent) tea.Cmd {
 	n := c.goingOn()
 	if n == 0 || c.asked {
-		all := []*Console{c}
 		if c.desk != nil {
-			all = c.desk.all()
+			return c.desk.leave()
 		}
-		for _, c := range all {
-			c.left = true
-			if c.frozen {
-				c.thaw() // what was held counts
-			}
-			c.stop()
-		}
-		return tea.Quit
+		c.left = true
+		return c.quit()
 	}
 	c.asked = true
 	key := "q"

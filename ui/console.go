@@ -47,7 +47,9 @@ type Config struct {
 	Tmux     bool   // the terminal is tmux, which passes on less
 	Notify   Notify // when an outcome comes
 
-	Keys  Keymap
+	Keys     Keymap
+	Suspends bool // the system has job control: ctrl+z works
+
 	Look  Look
 	Clock func() time.Time // time.Now when nil
 }
@@ -217,6 +219,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if c.desk.shown == c && msg.id == c.actions.id {
 			return c, c.desk.reload()
 		}
+	case LeaveMsg:
+		return c, c.quit()
 	case tea.KeyMsg:
 		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.place()&inTyping == 0 {
 			return c, c.burst(msg.Runes)

@@ -28,6 +28,7 @@ type DeskConfig struct {
 	// Open begins to watch an action.
 	Open func(ctx context.Context, which Listed) (Config, error)
 
+	Suspends bool   // as of Config
 	Endpoint string // for the list's header
 	Keys     Keymap
 	Look     Look
@@ -63,7 +64,7 @@ type openedMsg struct {
 // none, it shows the list. The context ends its commands.
 func NewDesk(ctx context.Context, cfg DeskConfig, watch ...Config) *Desk {
 	d := &Desk{cfg: cfg, ctx: ctx}
-	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Clock: cfg.Clock})
+	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock})
 	d.home.desk = d
 	d.home.done = true // no watch of its own
 	d.home.actions = newActionsPane(&d.home.styles)
@@ -131,6 +132,8 @@ func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		d.w, d.h = m.Width, m.Height
 	case openedMsg:
 		return d, d.opened(m)
+	case LeaveMsg:
+		return d, d.quit()
 	case consoleMsg:
 		c, msg = m.to, m.msg
 		if _, ok := msg.(tickMsg); ok && c != d.shown {
@@ -232,6 +235,21 @@ func (d *Desk) opened(m openedMsg) tea.Cmd {
 	}
 	c := d.add(m.cfg)
 	return tea.Batch(d.show(c), d.of(c, c.Init()))
+}
+
+// leave ends every console, as its operator leaves.
+func (d *Desk) leave() tea.Cmd {
+	for _, c := range d.all() {
+		c.left = true
+	}
+	return d.quit()
+}
+
+func (d *Desk) quit() tea.Cmd {
+	for _, c := range d.all() {
+		c.quit()
+	}
+	return tea.Quit
 }
 
 // goingOn counts the watched actions that leaving would not see the end of.

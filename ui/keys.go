@@ -114,7 +114,7 @@ func bind(i intent, where place, short int, label, help string, when func(*Conso
 // keys that work are this table and nothing else. The first row that fits wins.
 var keyTable = []binding{
 	bind(doInterrupt, ^place(0), 0, "ctrl+c", "leave, twice at once", nil, "ctrl+c"),
-	bind(doSuspend, ^place(0), 0, "ctrl+z", "suspend", nil, "ctrl+z"),
+	bind(doSuspend, ^place(0), 0, "ctrl+z", "stop for a while, fg goes on", (*Console).maySuspend, "ctrl+z"),
 
 	bind(doAccept, inCancel, 1, "enter", "cancel the action", (*Console).mayAskCancel, "enter"),
 	bind(doBack, inCancel, 2, "esc", "back", nil, "esc"),

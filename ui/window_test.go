@@ -220,23 +220,6 @@ func TestTheOutcomeIsToldOnceAndOnlyLive(t *testing.T) {
 	}
 }
 
-func TestCtrlZSuspendsAlsoWhileTyping(t *testing.T) {
-	bubble(t, "chat_tools", 80, 24, new(wrote).configure, func(d *driver, rows []model.Row) {
-		d.play(rows[:60])
-		d.press("c", "x")
-		_, cmd := d.c.Update(tea.KeyMsg{Type: tea.KeyCtrlZ})
-		if _, ok := cmd().(tea.SuspendMsg); !ok {
-			t.Error("not suspended")
-		}
-		d.c.View()
-		d.send(tea.ResumeMsg{})
-		if !d.c.dirty {
-			t.Error("nothing is drawn after coming back")
-		}
-		d.shows("reason x")
-	})
-}
-
 func TestTheWheelMovesThePaneUnderItAndAClickFocuses(t *testing.T) {
 	bubble(t, "chat_markdown", 120, 40, new(wrote).configure, func(d *driver, rows []model.Row) {
 		d.finish(rows)

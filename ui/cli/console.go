@@ -53,14 +53,18 @@ func (f *face) console() ui.Config {
 	cfg := ui.Config{
 		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), URL: f.at, Batches: f.batches, Row: f.readRow,
 		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) },
-		Look: f.look, Keys: f.set.keymap, Clock: f.now,
+		Look: f.look, Keys: f.set.keymap, Suspends: hasJobs, Clock: f.now,
 	}
 	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
 	if f.log != nil {
 		cfg.Export = f.export
 	}
 	cfg.Terminal = func(seq string) error {
-		_, err := f.screen.Write([]byte(seq)) // between two frames, never within one
+		s := f.screen.Load()
+		if s == nil {
+			return nil // it has ended
+		}
+		_, err := s.Write([]byte(seq)) // between two frames, never within one
 		return err
 	}
 	if f.live {

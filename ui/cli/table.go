@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"aipscope/model/safe"
 	"aipscope/ui"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/spf13/cobra"
 )
 
@@ -56,11 +54,11 @@ func (a *app) runAlone(cmd *cobra.Command, args []string) error {
 
 // run shows the actions until the operator leaves.
 func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Config) (*ui.Desk, error) {
-	out, ok := t.out.(*os.File)
-	if !ok || !isTerminal(t.out) || !isTerminal(t.in) {
+	in, out := terminal(t.in), t.tty
+	if in == nil || out == nil {
 		return nil, usage(errors.New("--output tui needs a terminal; use text or json"))
 	}
-	cfg := ui.DeskConfig{Keys: t.set.keymap, Look: t.look, Clock: t.now, Endpoint: "journal alone"}
+	cfg := ui.DeskConfig{Keys: t.set.keymap, Look: t.look, Clock: t.now, Suspends: hasJobs, Endpoint: "journal alone"}
 	if t.client != nil {
 		cfg.Endpoint = t.client.URL()
 	}
@@ -70,20 +68,8 @@ func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Conf
 	desk := ui.NewDesk(ctx, cfg, watch...)
 	defer t.close()
 	defer desk.Close()
-	t.screen = ui.NewSyncOutput(out)
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(t.in), tea.WithOutput(t.screen), tea.WithFPS(30)}
-	if !t.set.PlainScreen {
-		options = append(options, tea.WithAltScreen())
-	}
-	if t.set.Mouse {
-		options = append(options, tea.WithMouseCellMotion())
-	}
-	program := tea.NewProgram(desk, options...)
-	if timeout > 0 {
-		defer time.AfterFunc(timeout, program.Quit).Stop()
-	}
-	if _, err := program.Run(); err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("run the console: %w", err)
+	if err := t.runScreen(ctx, desk, in, out, timeout); err != nil {
+		return nil, err
 	}
 	return desk, nil
 }
@@ -110,23 +96,28 @@ func (t *table) list(ctx context.Context) ([]ui.Listed, error) {
 // open begins to watch an action of the list: live where the daemon at hand has
 // it, else from the journal.
 func (t *table) open(ctx context.Context, which ui.Listed) (ui.Config, error) {
-	f := &face{desk: t.desk, action: which.Action, at: which.URL, options: watchOptions{capability: which.Capability}}
-	if t.client != nil && which.URL == t.client.URL() {
+	src := follow.Source{URL: which.URL, Action: which.Action}
+	live := t.client != nil && which.URL == t.client.URL()
+	if live {
 		if err := checkActionID(which.Action); err != nil {
 			return ui.Config{}, err
 		}
-		log, err := t.actionLog(ctx, which.Action)
-		if err != nil {
-			return ui.Config{}, errors.New(explain(err))
-		}
-		w := follow.Start(ctx, follow.Config{Source: t.source(which.Action), Log: log, Client: t.client, Logger: t.app.log})
-		f.log, f.batches, f.live, f.end = log, w.Next, true, w.Close
-	} else {
-		log, err := t.journal.Log(ctx, follow.Source{URL: which.URL, Action: which.Action})
-		if err != nil {
-			return ui.Config{}, errors.New(explain(err))
-		}
-		f.log, f.batches = log, fromLog(log)
+		src = t.source(which.Action)
+	}
+	log, err := t.journal.Log(ctx, src)
+	if err != nil {
+		return ui.Config{}, errors.New(explain(err))
+	}
+	// It must not be forgotten while it is read.
+	release, err := log.Hold()
+	if err != nil {
+		return ui.Config{}, errors.New(explain(err))
+	}
+	f := &face{desk: t.desk, action: which.Action, at: which.URL, options: watchOptions{capability: which.Capability}}
+	f.log, f.batches, f.end = log, fromLog(log), release
+	if live {
+		w := follow.Start(ctx, follow.Config{Source: src, Log: log, Client: t.client, Logger: t.app.log})
+		f.batches, f.live, f.end = w.Next, true, func() { w.Close(); release() }
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
