@@ -165,7 +165,7 @@ func (t *Turn) ReadEvidence(r Read, res aip.Result) Evidence {
 			Status string          `json:"status"`
 			Output json.RawMessage `json:"output"`
 		}
-		_ = json.Unmarshal(res.Output, &run)
+		_ = aip.UnmarshalLast(res.Output, &run)
 		e.status(run.Status)
 		var text string
 		_ = json.Unmarshal(run.Output, &text)
