@@ -93,11 +93,14 @@ type output struct {
 	Operation string `json:"operation"`
 	Terminal  *bool  `json:"terminal"`
 	Truncated bool   `json:"truncated"`
+
+	// Events stays only where it is no list: a journal keeps an output without it.
+	Events json.RawMessage `json:"events"`
 }
 
 // readable reports whether the aggregate's word can be had at all: it may be
-// absent, redacted, or lost to a replay.
-func (o output) readable() bool { return o.Terminal != nil }
+// absent, redacted in whole or in part, or lost to a replay.
+func (o output) readable() bool { return o.Terminal != nil && o.Events == nil }
 
 func readOutput(raw json.RawMessage) output {
 	var o output
