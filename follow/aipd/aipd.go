@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -73,9 +74,15 @@ type Options struct {
 	Poll      time.Duration // of a follow stream that has nothing to send; 500 ms when zero
 	KeepAlive time.Duration // of a silent follow stream; 15 s when zero
 
+	// Broke is told of a panic in a run, with its stack; nil lets it end the process.
+	Broke func(stack []byte)
+
 	// DrainFirst withholds a follow stream's terminal frame until everything was
 	// delivered. A real daemon does not: it ends with a backlog unread.
 	DrainFirst bool
+
+	// Faults are how the server misbehaves.
+	Faults Faults
 }
 
 // Server is the daemon. It serves HTTP until it is closed.
@@ -87,6 +94,10 @@ type Server struct {
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	runs sync.WaitGroup
+
+	countMu sync.Mutex // of what faults count
+	counts  map[string]int
+	firsts  map[string]time.Time
 
 	store
 }
@@ -103,6 +114,11 @@ func New(opt Options) *Server {
 	}
 	if opt.Clock == nil {
 		opt.Clock = time.Now
+	}
+	for _, e := range opt.Faults.effects {
+		if e.options != nil {
+			e.options(&opt)
+		}
 	}
 	if opt.Limits == (hermes.Limits{}) && !opt.Unlimited {
 		opt.Limits = hermes.DefaultLimits
@@ -131,6 +147,13 @@ func New(opt Options) *Server {
 	return s
 }
 
+// guard reports a panic of the goroutine that defers it.
+func (s *Server) guard() {
+	if s.opt.Broke != nil && recover() != nil {
+		s.opt.Broke(debug.Stack())
+	}
+}
+
 // Close ends follow streams without a word, stops all running actions where
 // they are, and waits for them. A stopped action gets no result.
 func (s *Server) Close() {
@@ -145,6 +168,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	for i := range path {
 		path[i] = unescape(path[i])
+	}
+	if len(s.opt.Faults.effects) > 0 {
+		c := s.routed(w, r, path)
+		if s.opt.Faults.answered(c) {
+			return
+		}
+		w = s.opt.Faults.writer(c)
 	}
 	route, id, ok := match(path)
 	if !ok {

@@ -67,7 +67,7 @@ func TestAFollowStreamDeliversAnActionAsItRuns(t *testing.T) {
 		}()
 		go func() {
 			feed <- []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi <b>\"}}]}\n\n")
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute + 100*time.Millisecond) // between two polls
 			feed <- []byte("data: [DONE]\n\n")
 		}()
 		began := time.Now()

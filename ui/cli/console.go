@@ -6,65 +6,95 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/mask"
+	"aipscope/store"
 	"aipscope/themes"
 	"aipscope/ui"
 
 	"github.com/adrg/xdg"
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
 
 // showConsole is the face on a terminal.
 func (f *face) showConsole(ctx context.Context) (next string, err error) {
-	out, ok := f.out.(*os.File)
-	if !ok || !isTerminal(f.out) || !isTerminal(f.in) {
-		return "", usage(errors.New("--output tui needs a terminal; use text or json"))
+	t := &table{desk: f.desk}
+	t.faces = append(t.faces, f)
+	desk, err := t.run(ctx, f.options.timeout, f.console())
+	if err != nil {
+		return "", err
 	}
-	masker := mask.New(f.action)
-	cfg := ui.Config{
-		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
-		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
-	}
-	if f.live {
-		cfg.Cancel = f.cancel
-	}
-	console := ui.New(ctx, cfg)
-	defer console.Close()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out)), tea.WithFPS(30)}
-	if !f.set.PlainScreen {
-		options = append(options, tea.WithAltScreen())
-	}
-	program := tea.NewProgram(console, options...)
-	if f.options.timeout > 0 {
-		defer time.AfterFunc(f.options.timeout, program.Quit).Stop()
-	}
-	_, err = program.Run()
-	if err != nil && ctx.Err() == nil {
-		return "", fmt.Errorf("run the console: %w", err)
-	}
+	console := desk.Watched()[0]
 	turn := console.Turn()
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
-	fmt.Fprint(f.out, console.Final())
-	v, err := f.judge(ctx, turn)
-	if err != nil {
-		return "", err
-	}
-	f.code = exitOf(v.Word)
+	f.code = exitOf(t.tell(ctx, desk)[f].Word)
 	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
 		f.code = exitInterrupted
 	}
 	return "", console.Err()
+}
+
+// console is what the face's console is given.
+func (f *face) console() ui.Config {
+	masker := mask.New(f.action)
+	cfg := ui.Config{
+		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), URL: f.at, Batches: f.batches, Row: f.readRow,
+		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) },
+		Look: f.look, Keys: f.set.keymap, Suspends: hasJobs, Clock: f.now,
+	}
+	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
+	if f.log != nil {
+		cfg.Export = f.export
+	}
+	cfg.Terminal = func(seq string) error {
+		s := f.screen.Load()
+		if s == nil {
+			return nil // it has ended
+		}
+		_, err := s.Write([]byte(seq)) // between two frames, never within one
+		return err
+	}
+	if f.live {
+		cfg.Cancel = f.cancel
+	}
+	return cfg
+}
+
+// export writes the action's journal to a file that is not there yet.
+func (f *face) export(ctx context.Context, path string, reveal bool) error {
+	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal) })
+}
+
+// save writes a text to a file that is not there yet.
+func (f *face) save(_ context.Context, path string, text []byte) error {
+	return writeNew(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// writeNew writes a private file, and overwrites none: a path that is typed in a
+// dialog may be mistaken.
+func writeNew(path string, write func(io.Writer) error) error {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(xdg.Home, rest)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there already; choose another name", path)
+	}
+	if err := store.WritePrivate(path, write); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
 }
 
 // place says where the action runs, for the header.

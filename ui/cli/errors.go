@@ -14,6 +14,11 @@ import (
 	"aipscope/store"
 )
 
+// fileError is of a file that was named, and not of the journal.
+type fileError struct{ error }
+
+func (e fileError) Unwrap() error { return e.error }
+
 // explain puts an error into the user's words: what happened, to which thing,
 // what to do. This is the one place that does.
 func explain(err error) string {
@@ -22,7 +27,11 @@ func explain(err error) string {
 	var failed *act.Failure
 	var dial *net.OpError
 	var dns *net.DNSError
+	var file fileError
 	switch {
+	case errors.As(err, &file):
+	case stackOf(err) != nil:
+		text = (&fault{}).Error()
 	case errors.As(err, &failed):
 		if d := failed.Decision(); d != "" {
 			text += "; " + d
@@ -46,8 +55,14 @@ func explain(err error) string {
 		text += "; keep the file for examination and use another place with --journal"
 	case errors.Is(err, store.ErrLocked):
 		text += "; end the process that does, or use another place with --journal"
+	case errors.Is(err, store.ErrUnwiped):
+		text += "; aipscope journal prune finishes it"
 	case errors.Is(err, store.ErrFull):
-		text += "; free some space, what was shown is kept"
+		text += "; free some space and start again, what was shown is kept"
+	case errors.Is(err, store.ErrDisk):
+		text += "; what was shown is kept, start again where there is room, or use another place with --journal"
+	case errors.Is(err, store.ErrInUse):
+		text += "; leave it there first"
 	case errors.Is(err, store.ErrNoAction):
 		text += "; aipscope actions lists those that it knows"
 	case errors.Is(err, replay.ErrUnknown):
@@ -92,6 +107,8 @@ func exitOfError(ctx context.Context, err error) int {
 	var check *act.CheckError
 	var failed *act.Failure
 	switch {
+	case stackOf(err) != nil:
+		return exitFailed
 	case errors.As(err, &u), errors.As(err, &check):
 		return exitUsage
 	case ctx.Err() != nil:

@@ -207,7 +207,7 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 
 // submit journals, sends and watches a checked request.
 func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.Request, s submission) error {
-	log, err := d.actionLog(ctx, action)
+	log, err := d.hold(ctx, action)
 	if err != nil {
 		return err
 	}
@@ -226,23 +226,21 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	posted := make(chan error, 1)
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() {
-		posted <- actor.Post(sending, req)
-	}()
+	d.spawn(func() { posted <- actor.Post(sending, req) })
 	if s.detach {
 		return d.detach(ctx, actor, posted)
 	}
-	fmt.Fprintf(d.err, "aipscope: submitted %s\n", action)
+	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
 	watching, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	answered := make(chan error, 1)
-	go func() {
+	d.spawn(func() {
 		err := <-posted
 		if err != nil {
 			refuse(err)
 		}
 		answered <- err
-	}()
+	})
 	s.watch.posted = answered
 	s.watch.capability = req.Capability
 	err = d.watch(watching, action, s.watch)
