@@ -66,8 +66,12 @@ func (c *Console) takeList(m listMsg) tea.Cmd {
 // listed is a watched action as the list has it.
 func (c *Console) listed() Listed {
 	_, last := c.turn.Span()
+	state := string(c.turn.State())
+	if r := c.turn.Result(); r != nil {
+		state = string(r.Status)
+	}
 	return Listed{
-		Action: c.turn.Action(), URL: c.cfg.URL, Capability: cmp.Or(c.turn.Capability(), c.cfg.Capability), State: string(c.turn.State()),
+		Action: c.turn.Action(), URL: c.cfg.URL, Capability: cmp.Or(c.turn.Capability(), c.cfg.Capability), State: state,
 		Verdict: c.verdict.Word, Chunks: c.turn.Chunks(), Last: last,
 	}
 }
@@ -96,7 +100,10 @@ func (c *Console) sift() {
 			continue
 		}
 		was := p.all[at]
-		l.Capability, l.State, l.Chunks = cmp.Or(l.Capability, was.Capability), cmp.Or(l.State, was.State), max(l.Chunks, was.Chunks)
+		l.Capability, l.Chunks = cmp.Or(l.Capability, was.Capability), max(l.Chunks, was.Chunks)
+		if !w.turn.Settled() {
+			l.State = cmp.Or(was.State, l.State) // the daemon's word is newer
+		}
 		if l.Last.Before(was.Last) {
 			l.Last = was.Last
 		}
