@@ -41,10 +41,31 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doOpen:
 		return c.open()
 	case doEarlier, doLater:
+		if c.place() == inPanes {
+			return c.travel(do)
+		}
 		return c.step(do)
+	case doNow:
+		c.toNow()
+	case doSearch, doFilter:
+		c.askFor(do == doFilter)
+	case doNextHit, doPrevHit:
+		return c.nextHit(do == doNextHit)
+	case doNoSearch:
+		c.chunks.hunt.search = scan{}
+	case doNoFilter:
+		c.chunks.hunt.filter = scan{}
+		c.chunks.refresh()
+	case doNextView:
+		c.sheet.nextView(1)
+	case doPrevView:
+		c.sheet.nextView(-1)
+	case doFoldNode:
+		c.sheet.toggleFold()
 	case doReveal:
 		c.sheet.revealed = !c.sheet.revealed
-		return c.load()
+		c.reveal()
+		return tea.Batch(c.load(), c.scanning())
 	case doRaw:
 		c.sheet.raw = !c.sheet.raw
 		return c.load()
@@ -62,8 +83,11 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doToggle:
 		c.confirming.toggle()
 	case doAccept:
-		if c.cancelling != nil {
+		switch {
+		case c.cancelling != nil:
 			return c.sendCancel()
+		case c.prompt != nil:
+			return c.answered()
 		}
 		return c.sendConfirm()
 	case doLeave, doInterrupt:
@@ -76,6 +100,8 @@ func (c *Console) move(m motion) {
 	switch c.place() {
 	case inConfirm:
 		c.confirming.list.move(m)
+	case inPrompt:
+		c.prompt.recall(m, c.chunks.hunt.asked)
 	case inVerdict, inHelp:
 		lines := len(c.overlayLines())
 		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
@@ -89,6 +115,7 @@ func (c *Console) move(m motion) {
 			c.tools.move(m)
 		case paneChunks:
 			c.chunks.move(m)
+			c.follow()
 		}
 	}
 }
@@ -113,6 +140,8 @@ func (c *Console) back() tea.Cmd {
 		c.cancelling = nil
 	case c.confirming != nil:
 		c.confirming = nil
+	case c.prompt != nil:
+		c.prompt = nil
 	case c.helping:
 		c.helping = false
 	case len(c.views) > 0:
@@ -120,11 +149,12 @@ func (c *Console) back() tea.Cmd {
 		if n := len(c.views); n > 0 && c.views[n-1] != inVerdict {
 			c.closeSheet()
 			c.layout()
-			return c.load()
+			return tea.Batch(c.load(), c.scanning())
 		}
 		if len(c.views) == 0 {
 			c.closeSheet()
-			c.chunks.pin(false)
+			c.chunks.pin(c.past != nil)
+			return c.scanning()
 		}
 	}
 	return nil
@@ -132,7 +162,8 @@ func (c *Console) back() tea.Cmd {
 
 // closeSheet forgets the sheet: nothing revealed stays in memory or comes back.
 func (c *Console) closeSheet() {
-	c.sheet = sheet{st: &c.styles, id: c.sheet.id + 1}
+	c.sheet = sheet{st: &c.styles, id: c.sheet.id + 1, at: c.sheet.at, folds: c.sheet.folds}
+	c.reveal()
 }
 
 // leaving reports whether leaving was asked for and not yet confirmed.
@@ -143,6 +174,9 @@ func (c *Console) leaving() bool { return c.asked }
 func (c *Console) leave(do intent) tea.Cmd {
 	if c.over() || c.asked {
 		c.left = true
+		if c.past != nil {
+			c.toNow()
+		}
 		if c.frozen {
 			c.thaw() // what was held counts
 		}
@@ -174,10 +208,7 @@ func (c *Console) mayOpen() bool {
 	return false
 }
 
-func (c *Console) mayOpenTool() bool {
-	e := c.chunks.selected()
-	return e != nil && e.Tool != ""
-}
+func (c *Console) hasViews() bool { return len(c.sheet.views) > 0 }
 
 func (c *Console) mayOpenChunk() bool {
 	t := c.tools.selected()
@@ -211,11 +242,7 @@ func (c *Console) confirmMarked() bool { return c.confirming.any() }
 func (c *Console) open() tea.Cmd {
 	switch c.place() {
 	case inChunk:
-		e := c.chunks.selected()
-		if !c.tools.choose(e.Tool) {
-			return nil
-		}
-		return c.openView(inTool)
+		return c.openMade()
 	case inTool:
 		t := c.tools.selected()
 		seq := t.Started
@@ -240,7 +267,7 @@ func (c *Console) openView(v place) tea.Cmd {
 	// What is open stays open, whatever comes in behind it.
 	c.chunks.pin(true)
 	c.layout()
-	return c.load()
+	return tea.Batch(c.load(), c.scanning())
 }
 
 // step goes to the neighbour of the chunk that is open.
@@ -254,6 +281,7 @@ func (c *Console) step(do intent) tea.Cmd {
 	if c.chunks.list.selected == before {
 		return nil
 	}
+	c.follow()
 	if c.sheet.body != nil {
 		c.sheet.body.top = 0
 	}
@@ -273,15 +301,15 @@ func (c *Console) load() tea.Cmd {
 		if e == nil {
 			return nil
 		}
-		s.title, s.goes = c.chunkTitle(e), ""
-		if e.Tool != "" {
-			s.goes = "of a tool, enter opens it"
-		}
+		s.title, s.goes = c.chunkTitle(e), c.madeText(e)
 		q := chunkRequest{
 			id: s.id, entry: *e, revealed: s.revealed, raw: s.raw, w: bw, row: c.cfg.Row, mask: c.mask,
-			zone: c.now().Location(),
+			result: c.turn.Result(), zone: c.now().Location(), signs: [2]string{c.styles.glyphs.Open, c.styles.glyphs.Chosen},
 		}
-		if i := c.chunks.list.selected; i > 0 {
+		if e.Conflict && !e.Recovered {
+			q.others = c.turn.OtherRows(e.Sequence)
+		}
+		if i := c.chunks.selectedEntry(); i > 0 {
 			q.before = c.chunks.entries[i-1].At
 		}
 		return func() tea.Msg { return q.load(ctx) }
@@ -321,7 +349,7 @@ func (c *Console) mask(raw json.RawMessage) json.RawMessage {
 }
 
 func (c *Console) chunkTitle(e *model.Entry) string {
-	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.list.selected+1) + " of " + number(len(c.chunks.entries))
+	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.selectedEntry()+1) + " of " + number(len(c.chunks.entries))
 	if e.Kind != "" {
 		s += c.styles.between + safe.Line(string(e.Kind))
 	}

@@ -76,6 +76,9 @@ func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
 
 // update takes in what the turn has gained.
 func (p *assistantPane) update(turn *model.Turn) {
+	if p.turn != turn {
+		p.names = nil // another turn: its tools are others
+	}
 	p.turn, p.settled = turn, turn.Settled()
 	if tools := turn.Tools(); p.restarts != turn.Restarts() || p.names == nil {
 		p.names, p.restarts = make(map[string]*model.Tool, len(tools)), turn.Restarts()

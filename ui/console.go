@@ -86,6 +86,8 @@ type Console struct {
 	toolShown  int64 // row of the open tool when it was shown
 	verdictTop int
 	helping    bool
+	prompt     *prompt
+	past       *past
 	cancelling *cancelDialog
 	confirming *confirmDialog
 	saidBefore bool // what was confirmed beforehand is on its way
@@ -172,7 +174,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
 	case batchMsg:
-		return c, tea.Batch(c.take(msg), c.refreshTool())
+		return c, tea.Batch(c.take(msg), c.refreshTool(), c.scanning())
 	case tickMsg:
 		c.ticking = false
 		if c.ctx.Err() != nil {
@@ -180,6 +182,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		c.dirty = true
 		return c, c.tick()
+	case scanMsg:
+		return c, c.scanned(msg)
 	case sheetMsg:
 		c.dirty = c.sheet.take(msg) || c.dirty
 	case cancelMsg:
@@ -187,7 +191,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case confirmMsg:
 		c.confirmed(msg)
 	case tea.KeyMsg:
-		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil {
+		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil && c.prompt == nil {
 			return c, c.burst(msg.Runes)
 		}
 		return c, c.key(msg)
@@ -201,8 +205,11 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 	do := c.intentOf(msg)
 	c.dirty = true
 	if do == doNothing {
-		if c.cancelling != nil {
+		switch {
+		case c.cancelling != nil:
 			c.cancelling.typed(msg)
+		case c.prompt != nil:
+			c.prompt.typed(msg)
 		}
 		return nil
 	}
@@ -243,6 +250,8 @@ func (c *Console) place() place {
 		return inCancel
 	case c.confirming != nil:
 		return inConfirm
+	case c.prompt != nil:
+		return inPrompt
 	case c.helping:
 		return inHelp
 	}

@@ -26,12 +26,17 @@ type cancelDialog struct {
 }
 
 func newCancelDialog(st *styles) *cancelDialog {
+	return &cancelDialog{st: st, input: newField(200)}
+}
+
+// newField is a line to type into, of at most so many characters.
+func newField(limit int) textinput.Model {
 	in := textinput.New()
-	in.CharLimit = 200
+	in.CharLimit = limit
 	in.Prompt = ""
 	in.Cursor.SetMode(cursor.CursorStatic)
 	in.Focus()
-	return &cancelDialog{st: st, input: in}
+	return in
 }
 
 // typed gives a key to the reason.
@@ -59,9 +64,12 @@ func (d *cancelDialog) view(action string, settled bool, w int) []string {
 	return st.box(framed{title: "Cancel", focused: true}, lines, w, len(lines)+2)
 }
 
-// field draws the reason with its cursor, the end of a long one.
-func (d *cancelDialog) field(w int) string {
-	runes, at := []rune(d.input.Value()), d.input.Position()
+// field draws the reason with its cursor.
+func (d *cancelDialog) field(w int) string { return d.st.field(d.input, w) }
+
+// field draws what is typed with its cursor, the end of a long text.
+func (s *styles) field(in textinput.Model, w int) string {
+	runes, at := []rune(in.Value()), in.Position()
 	before, under, after := string(runes[:at]), " ", ""
 	if at < len(runes) {
 		under, after = string(runes[at:at+1]), string(runes[at+1:])
@@ -71,7 +79,7 @@ func (d *cancelDialog) field(w int) string {
 		before = ansi.TruncateLeft(before, over, "")
 	}
 	room := w - ansi.StringWidth(before) - ansi.StringWidth(under)
-	return d.st.text.in(before) + d.st.cursor.in(under) + d.st.text.in(ansi.Truncate(after, max(0, room), ""))
+	return s.text.in(before) + s.cursor.in(under) + s.text.in(ansi.Truncate(after, max(0, room), ""))
 }
 
 // confirmMsg brings the journal's rows after a confirmation.
