@@ -45,6 +45,10 @@ func (c *Console) act(do intent) tea.Cmd {
 			return c.travel(do)
 		}
 		return c.step(do)
+	case doPick:
+		c.assistant.point()
+	case doUnpick:
+		c.assistant.stopPointing()
 	case doNow:
 		c.toNow()
 	case doSearch, doFilter:
@@ -254,7 +258,10 @@ func (c *Console) open() tea.Cmd {
 		}
 		return c.openView(inChunk)
 	}
-	if c.focus == paneTools {
+	switch c.focus {
+	case paneAssistant:
+		return c.toChunk()
+	case paneTools:
 		return c.openView(inTool)
 	}
 	return c.openView(inChunk)

@@ -88,6 +88,7 @@ type Console struct {
 	helping    bool
 	prompt     *prompt
 	past       *past
+	traceID    int // of the trace that is awaited
 	cancelling *cancelDialog
 	confirming *confirmDialog
 	saidBefore bool // what was confirmed beforehand is on its way
@@ -184,6 +185,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return c, c.tick()
 	case scanMsg:
 		return c, c.scanned(msg)
+	case traceMsg:
+		return c, c.tracedTo(msg)
 	case sheetMsg:
 		c.dirty = c.sheet.take(msg) || c.dirty
 	case cancelMsg:
@@ -214,6 +217,7 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	c.notice("", ink{})
+	c.traceID++ // whatever a trace finds, the operator has gone on
 	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
 }

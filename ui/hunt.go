@@ -316,9 +316,3 @@ func (c *Console) reveal() {
 
 func (c *Console) maySearch() bool  { return len(c.chunks.entries) > 0 }
 func (c *Console) mayGoToHit() bool { return len(c.chunks.hunt.search.hits) > 0 }
-func (c *Console) searched() bool {
-	return c.past == nil && !c.asked && c.chunks.hunt.search.query != nil
-}
-func (c *Console) filteredOnly() bool {
-	return c.past == nil && !c.asked && c.chunks.hunt.search.query == nil && c.chunks.hunt.filtering()
-}

@@ -43,6 +43,8 @@ const (
 	doNoSearch
 	doNoFilter
 	doNow
+	doPick
+	doUnpick
 	doNextView
 	doPrevView
 	doFoldNode
@@ -123,6 +125,7 @@ var keyTable = []binding{
 	bind(doBack, inHelp, 1, "esc", "back", nil, "esc", "?", "q", "enter"),
 
 	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
+	bind(doUnpick, inPanes, 1, "esc", "stop pointing", (*Console).mayUnpick, "esc"),
 	bind(doNow, inPanes, 1, "esc", "back to now", (*Console).lookingBack, "esc"),
 	bind(doNoSearch, inPanes, 0, "esc", "end the search", (*Console).searched, "esc"),
 	bind(doNoFilter, inPanes, 0, "esc", "end the filter", (*Console).filteredOnly, "esc"),
@@ -134,6 +137,8 @@ var keyTable = []binding{
 	bind(doPane2, inPanes, 0, "2", "tools", nil, "2"),
 	bind(doPane3, inPanes, 0, "3", "chunks", nil, "3"),
 	bind(doOpen, inPanes, 5, "enter", "open", (*Console).mayOpen, "enter"),
+	bind(doPick, inPanes, 8, "enter", "point at a line", (*Console).mayPick, "enter"),
+	bind(doOpen, inPanes, 2, "enter", "open its chunk", (*Console).picking, "enter"),
 	bind(doOpen, inChunk, 5, "enter", "go to what it made", (*Console).mayOpenMade, "enter"),
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
 	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),

@@ -82,6 +82,5 @@ func (c *Console) pastText() string {
 	return "as of chunk " + sequence(e.Sequence) + ", " + number(c.past.entry+1) + " of " + number(len(c.chunks.entries))
 }
 
-func (c *Console) mayTravel() bool   { return len(c.chunks.entries) > 1 }
-func (c *Console) mayReturn() bool   { return c.past != nil && c.past.entry < len(c.chunks.entries)-1 }
-func (c *Console) lookingBack() bool { return c.past != nil && !c.asked }
+func (c *Console) mayTravel() bool { return len(c.chunks.entries) > 1 }
+func (c *Console) mayReturn() bool { return c.past != nil && c.past.entry < len(c.chunks.entries)-1 }
