@@ -268,6 +268,7 @@ func (c *Console) Final() string {
 	if c.past != nil {
 		c.toNow()
 	}
+	c.assistant.pick = pick{}
 	out := []string{c.header(c.now())}
 	p := &c.assistant
 	if pw, ph, top, paused, settled := p.w, p.h, p.top, p.paused, p.settled; p.total() > 0 {
