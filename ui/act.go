@@ -35,7 +35,7 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.assistant.fold()
 	case doFreeze:
 		if c.frozen {
-			return tea.Batch(c.thaw(), c.refreshTool())
+			return tea.Batch(c.thaw(), c.refreshSheet())
 		}
 		c.frozen, c.frozenAt = true, c.now()
 	case doOpen:
@@ -313,6 +313,7 @@ func (c *Console) load() tea.Cmd {
 			id: s.id, entry: *e, revealed: s.revealed, raw: s.raw, w: bw, row: c.cfg.Row, mask: c.mask,
 			result: c.turn.Result(), zone: c.now().Location(), signs: [2]string{c.styles.glyphs.Open, c.styles.glyphs.Chosen},
 		}
+		c.resultShown, c.othersShown = q.result, len(c.turn.OtherRows(e.Sequence))
 		if e.Conflict && !e.Recovered {
 			q.others = c.turn.OtherRows(e.Sequence)
 		}
@@ -336,15 +337,21 @@ func (c *Console) load() tea.Cmd {
 	return nil
 }
 
-// refreshTool builds the open tool's sheet again when the tool has changed.
-func (c *Console) refreshTool() tea.Cmd {
-	if c.underHelp() != inTool {
-		return nil
+// refreshSheet builds the sheet in sight again when what it shows has changed: the
+// tool, the result, or other content under the chunk's sequence.
+func (c *Console) refreshSheet() tea.Cmd {
+	switch c.underHelp() {
+	case inTool:
+		if t := c.tools.selected(); t != nil && t.Row != c.toolShown {
+			return c.load()
+		}
+	case inChunk:
+		e := c.chunks.selected()
+		if e != nil && (c.turn.Result() != c.resultShown || len(c.turn.OtherRows(e.Sequence)) != c.othersShown) {
+			return c.load()
+		}
 	}
-	if t := c.tools.selected(); t == nil || t.Row == c.toolShown {
-		return nil
-	}
-	return c.load()
+	return nil
 }
 
 // mask is the configured mask; without one nothing private is shown at all.

@@ -236,10 +236,13 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	room := max(0, p.w-wide-10-ansi.StringWidth(right))
 	frame := frameName(e)
 	did := ""
-	if p.w >= didFrom {
+	switch {
+	case p.w >= didFrom:
 		name := min(26, max(12, room/2))
 		did = " " + fill(didText(e, p.turn), room-name-1)
 		room = name
+	case e.Tool != "":
+		frame = didText(e, p.turn) // the frame's name says less
 	}
 	frame = fill(frame, room)
 	hit := p.hunt.hit(i)
@@ -287,6 +290,9 @@ func didText(e *model.Entry, turn *model.Turn) string {
 	if s := e.Text(); s != "" {
 		return "text +" + number(len([]rune(s)))
 	}
+	if e.Segment >= 0 && turn.Segments()[e.Segment].Kind == model.SegmentClosing {
+		return "closing text, unlike"
+	}
 	switch e.Does() {
 	case hermes.KindRole:
 		return "opens a message"
@@ -297,6 +303,9 @@ func didText(e *model.Entry, turn *model.Turn) string {
 	case hermes.KindTool:
 		return "of a tool"
 	case hermes.KindThinking:
+		if e.Segment < 0 {
+			return "repeats the text"
+		}
 		return "thinking"
 	case hermes.KindCommentary:
 		return "commentary"

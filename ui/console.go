@@ -81,17 +81,19 @@ type Console struct {
 	tools         toolsPane
 	chunks        chunksPane
 
-	views      []place // opened over the panes, the last one in sight
-	sheet      sheet
-	toolShown  int64 // row of the open tool when it was shown
-	verdictTop int
-	helping    bool
-	prompt     *prompt
-	past       *past
-	traceID    int // of the trace that is awaited
-	cancelling *cancelDialog
-	confirming *confirmDialog
-	saidBefore bool // what was confirmed beforehand is on its way
+	views       []place // opened over the panes, the last one in sight
+	sheet       sheet
+	toolShown   int64         // row of the open tool when it was shown
+	resultShown *model.Result // of the open chunk's sheet
+	othersShown int           // other content that it shows
+	verdictTop  int
+	helping     bool
+	prompt      *prompt
+	past        *past
+	traceID     int // of the trace that is awaited
+	cancelling  *cancelDialog
+	confirming  *confirmDialog
+	saidBefore  bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool
 	cancelSentAt  time.Time
@@ -175,7 +177,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
 	case batchMsg:
-		return c, tea.Batch(c.take(msg), c.refreshTool(), c.scanning())
+		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
 		c.ticking = false
 		if c.ctx.Err() != nil {

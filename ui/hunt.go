@@ -202,7 +202,7 @@ func (c *Console) scanned(m scanMsg) tea.Cmd {
 	if m.id == h.filter.id {
 		s = &h.filter
 	}
-	if m.id != s.id || m.from != s.next {
+	if m.id != s.id || m.from != s.next || c.ctx.Err() != nil {
 		return nil
 	}
 	s.busy, s.next = false, m.next

@@ -82,5 +82,6 @@ func (c *Console) pastText() string {
 	return "as of chunk " + sequence(e.Sequence) + ", " + number(c.past.entry+1) + " of " + number(len(c.chunks.entries))
 }
 
-func (c *Console) mayTravel() bool { return len(c.chunks.entries) > 1 }
+func (c *Console) mayTravel() bool { return c.past == nil && len(c.chunks.entries) > 1 }
+func (c *Console) traveling() bool { return c.past != nil }
 func (c *Console) mayReturn() bool { return c.past != nil && c.past.entry < len(c.chunks.entries)-1 }

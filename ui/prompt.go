@@ -85,6 +85,9 @@ func (p *prompt) line(st *styles, w int) string {
 		hint = p.problem
 	}
 	head := ansi.StringWidth(lead)
+	if p.problem == "" && w < 100 {
+		hint = "words, kind: event: tool: or .jq"
+	}
 	room := max(10, w-head-ansi.StringWidth(hint)-4)
 	if room < 24 {
 		room = w - head - 2
