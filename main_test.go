@@ -13,10 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"aipscope/follow/aipd"
 	"aipscope/follow/replay"
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,12 +35,13 @@ const token = "a-token-for-tests-0123456789"
 func startDaemon(tb interface {
 	Fatal(...any)
 	Cleanup(func())
-}, speed float64) (url string) {
+}, opt aipd.Options) (url string) {
 	lib, err := replay.Open(os.DirFS(filepath.Join("testdata", "recordings")))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := aipd.New(aipd.Options{Recordings: lib, Speed: speed, Token: token})
+	opt.Recordings, opt.Token = lib, token
+	d := aipd.New(opt)
 	srv := httptest.NewServer(d)
 	tb.Cleanup(func() {
 		d.Close()
@@ -70,23 +75,57 @@ func TestScripts(t *testing.T) {
 			"same":   scriptSame,
 			"once":   scriptOnce,
 			"keep":   scriptKeep,
+
+			"untilchunks": scriptUntilChunks,
 		},
 	})
 }
 
 // scriptDaemon starts a daemon, and points the environment at it:
-// daemon [SPEED]
+//
+//	daemon [SPEED] [approve=auto|deny|TIME] [runs=N] [compress=N] [unstored] [fail=OPERATION:CODE[:STATUS[:TIMES]]]
 func scriptDaemon(ts *testscript.TestScript, _ bool, args []string) {
-	speed := 0.0
-	if len(args) > 0 {
+	var opt aipd.Options
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
 		var err error
-		speed, err = strconv.ParseFloat(args[0], 64)
+		switch name {
+		case "approve":
+			opt.Approve = aipd.Approval{Decides: true, Grants: value != "deny"}
+			if value != "deny" && value != "auto" {
+				opt.Approve.After, err = time.ParseDuration(value)
+			}
+		case "runs":
+			opt.MaxRuns, err = strconv.Atoi(value)
+		case "compress":
+			opt.CompressAfter, err = strconv.Atoi(value)
+		case "unstored":
+			opt.Unstored = true
+		case "fail":
+			opt.Fail = failing(ts, value)
+		default:
+			opt.Speed, err = strconv.ParseFloat(arg, 64)
+		}
 		ts.Check(err)
 	}
-	ts.Setenv("AIP_URL", startDaemon(scriptTB{ts}, speed))
+	ts.Setenv("AIP_URL", startDaemon(scriptTB{ts}, opt))
 	file := ts.MkAbs("token")
 	ts.Check(os.WriteFile(file, []byte(token+"\n"), 0o600))
 	ts.Setenv("AIP_TOKEN_FILE", file)
+}
+
+// failing makes an operation fail in the connector, the first few times or
+// always.
+func failing(ts *testscript.TestScript, how string) func(aipd.Request) *aip.Error {
+	part := append(strings.Split(how, ":"), "", "", "")
+	status, times := number(ts, part[2]), number(ts, part[3])
+	var seen atomic.Int32
+	return func(r aipd.Request) *aip.Error {
+		if r.Operation != hermes.Operation(part[0]) || times > 0 && int(seen.Add(1)) > times {
+			return nil
+		}
+		return hermes.Failure(r.Operation, hermes.FailureCode(part[1]), status, "made to fail")
+	}
 }
 
 type scriptTB struct{ *testscript.TestScript }
@@ -135,6 +174,27 @@ func scriptKeep(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no match for %s", args[1])
 	}
 	ts.Setenv(args[0], m[len(m)-1])
+}
+
+// scriptUntilChunks watches an action until the journal holds some of its
+// chunks: untilchunks ACTION N
+func scriptUntilChunks(ts *testscript.TestScript, _ bool, args []string) {
+	for range 100 {
+		_ = ts.Exec("aipscope", "watch", args[0], "--output", "json", "--timeout", "300ms") // it has no verdict yet
+		if strings.Count(ts.ReadFile("stdout"), `"type":"chunk"`) >= number(ts, args[1]) {
+			return
+		}
+	}
+	ts.Fatalf("%s has no %s chunks", args[0], args[1])
+}
+
+func number(ts *testscript.TestScript, s string) int {
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	ts.Check(err)
+	return n
 }
 
 // jsonLines decodes JSON lines.
@@ -198,7 +258,7 @@ func eachOnce(text string, n int) error {
 // A console that is killed in mid-stream and started again prints a history in
 // which every chunk stands once, and the right verdict.
 func TestKilledWatchGoesOn(t *testing.T) {
-	url := startDaemon(t, 8)
+	url := startDaemon(t, aipd.Options{Speed: 8})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "token")
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {

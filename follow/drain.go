@@ -17,6 +17,7 @@ const (
 	pageLimit  = 1000                   // events and chunks of a page at most (wire/aip.md 4.2)
 	pollFirst  = 250 * time.Millisecond // between two questions for the result, doubling
 	pollMost   = 2 * time.Second
+	maxNowhere = 3
 	resultTime = 5 * time.Second // a terminal state that gave no result for so long stands alone
 )
 
@@ -34,10 +35,10 @@ func (f *follower) drain(ctx context.Context) step {
 	return f.result
 }
 
-// readPages reads plain pages behind the cursor until one is empty. A page that
-// brings nothing new and leads nowhere ends it too.
+// readPages reads plain pages behind the cursor until one is empty. Pages that
+// bring nothing new and lead nowhere, several in a row, end it too.
 func (f *follower) readPages(ctx context.Context) error {
-	for {
+	for nowhere := 0; ; {
 		count, taken, cursor, duplicates := 0, 0, f.cursor, f.duplicates
 		each := func(what string, decode func([]byte, time.Time) (frame, bool)) func(json.RawMessage) error {
 			return func(raw json.RawMessage) error {
@@ -66,7 +67,12 @@ func (f *follower) readPages(ctx context.Context) error {
 		if err := errors.Join(err, f.flush(ctx)); err != nil {
 			return err
 		}
-		if count == 0 || f.cursor == cursor && taken == f.duplicates-duplicates {
+		if f.cursor != cursor || taken > f.duplicates-duplicates {
+			nowhere = 0
+		} else if nowhere++; nowhere == maxNowhere {
+			return nil
+		}
+		if count == 0 {
 			return nil
 		}
 	}
@@ -83,7 +89,10 @@ func (f *follower) result(ctx context.Context) step {
 		}
 		matcher, res, err := f.readResult(ctx)
 		switch kind := client.KindOf(err); {
-		case err == nil && res.ActionID != "" && res.ActionID != f.action:
+		case err == nil && res.ActionID == "":
+			f.attempts++
+			return f.retry(ctx, "the daemon's result does not say whose it is", 0, f.result)
+		case err == nil && res.ActionID != f.action:
 			if err := f.add(ctx, model.RowReplay, &model.Result{Result: res}); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
@@ -98,6 +107,9 @@ func (f *follower) result(ctx context.Context) step {
 				return f.failed(ctx, err, f.result)
 			}
 		case kind == client.NoResult, kind == client.NotFound:
+			if f.once {
+				return f.finish(nil)
+			}
 		default:
 			f.attempts++
 			return f.failed(ctx, err, f.result)
@@ -147,7 +159,11 @@ func (f *follower) sleep(ctx context.Context, d time.Duration) error {
 func (f *follower) readResult(ctx context.Context) (*model.Matcher, aip.Result, error) {
 	m := new(model.Matcher)
 	res, err := f.cfg.Client.Result(ctx, f.action, func(_ int, raw json.RawMessage) error {
-		m.Event(recordOf(raw).Digest())
+		if rec, ok := recordOf(raw); ok {
+			m.Event(rec.Digest())
+		} else {
+			m.Unread()
+		}
 		return nil
 	})
 	return m, res, err
@@ -168,7 +184,10 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 		}
 	}
 	out := &model.Result{Result: res}
-	if aggregate(res.Output) {
+	if isAggregate, hidden := aggregate(res.Output); isAggregate {
+		if hidden || m.Empty() && len(f.held) > 0 {
+			m.Unread() // there is no list to compare with
+		}
 		match := m.Against(f.held)
 		out.Aggregate = &match
 		if match.Missing > 0 {
@@ -184,8 +203,9 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 // they were not held, as there may be more of them than fit in memory.
 func (f *follower) recover(ctx context.Context, m *model.Matcher) error {
 	_, err := f.cfg.Client.Result(ctx, f.action, func(index int, raw json.RawMessage) error {
-		back, ok := m.Recover(index, recordOf(raw))
-		if !ok {
+		rec, ok := recordOf(raw)
+		back, missing := m.Recover(index, rec)
+		if !ok || !missing {
 			return nil
 		}
 		row, err := model.NewRow(model.RowRecovered, time.Now(), &back)
@@ -201,21 +221,27 @@ func (f *follower) recover(ctx context.Context, m *model.Matcher) error {
 	return err
 }
 
-// recordOf reads one event of a result. What is no record stands for itself.
-func recordOf(raw json.RawMessage) hermes.Record {
-	var r hermes.Record
-	if json.Unmarshal(raw, &r) != nil {
-		return hermes.Record{Data: slices.Clone(raw)}
+// recordOf reads one event of a result; it is false for one that was redacted.
+// What is no record stands for itself.
+func recordOf(raw json.RawMessage) (r hermes.Record, ok bool) {
+	if aip.UnmarshalLast(raw, &r) != nil {
+		var hidden struct {
+			RawData json.RawMessage `json:"raw_data"`
+		}
+		_ = aip.UnmarshalLast(raw, &hidden) // of another shape, it is not redacted
+		return hermes.Record{Data: slices.Clone(raw)}, !aip.Redacted(hidden.RawData)
 	}
-	return r
+	return r, r.RawData != nil || !aip.Redacted(r.Data) && !aip.Redacted(raw)
 }
 
 // aggregate reports whether an output is a connector's account of a stream
-// (wire/hermes.md A.8), and not another's with events of its own.
-func aggregate(output json.RawMessage) bool {
+// (wire/hermes.md A.8), and not another's with events of its own; hidden tells
+// that something else than a list stands in the place of its events.
+func aggregate(output json.RawMessage) (yes, hidden bool) {
 	var a struct {
-		Operation *string `json:"operation"`
-		Terminal  *bool   `json:"terminal"`
+		Operation *string         `json:"operation"`
+		Terminal  *bool           `json:"terminal"`
+		Events    json.RawMessage `json:"events"` // the list itself is not kept
 	}
-	return json.Unmarshal(output, &a) == nil && a.Operation != nil && a.Terminal != nil
+	return aip.UnmarshalLast(output, &a) == nil && a.Operation != nil && a.Terminal != nil, a.Events != nil
 }

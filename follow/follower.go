@@ -16,7 +16,7 @@ import (
 const (
 	batchFrames = 256                    // frames of one commit at most
 	batchTime   = 20 * time.Millisecond  // how long a frame may wait for its commit
-	silenceTime = 15 * time.Second       // without a frame, then the status is read
+	silenceTime = 15 * time.Second       // without news, then the status is read
 	lullTime    = time.Second            // without a frame behind a terminal state, then draining begins
 	backoffBase = 250 * time.Millisecond // of the first wait, before jitter
 	backoffCap  = 30 * time.Second
@@ -59,6 +59,10 @@ type follower struct {
 	held       []model.Held        // provider frames of the journal, for the match
 	noted      map[string]struct{} // digests of what was kept and not applied
 	settled    bool
+	resulted   bool   // by a result
+	stands     bool   // the journal began with a terminal state in a result's place
+	followed   bool   // the journal holds an event or a chunk
+	once       bool   // the journal held the outcome: the first trouble ends the asking
 	early      bool   // settled by the answer to a submission: chunks may still have to be read
 	lastStatus []byte // what the last status row said, without its time
 	lastResult []byte // the last result that settled nothing
@@ -76,6 +80,7 @@ type follower struct {
 	probes    chan probe
 	silence   *time.Timer
 	lastFrame time.Time // or the last status that was asked for
+	lastNews  time.Time // the last frame that was not known, or the last status that was asked for
 	over      bool      // the state was terminal when last asked for
 
 	err error // why the watch ends, nil when settled
@@ -97,14 +102,22 @@ func (f *follower) run(ctx context.Context) error {
 	if err := f.readHistory(ctx); err != nil {
 		return f.because(ctx, err)
 	}
-	if f.settled {
+	start := step(f.connect)
+	switch {
+	case f.settled && (f.followed || f.cursor != ""):
 		f.show(Link{State: Settled, Cursor: f.cursor})
 		return nil
+	case f.settled:
+		// The answer to a submission settled it before anything was followed.
+		f.once, f.early, start = true, true, f.drain
+	case f.stands:
+		// A result may have come since, and it wins over the state.
+		f.once, start = true, f.result
 	}
 	f.silence = time.NewTimer(silenceTime)
 	defer f.silence.Stop()
 	f.probe(ctx) // the capability is known soon
-	for next := step(f.connect); next != nil; {
+	for next := start; next != nil; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -133,6 +146,9 @@ func (f *follower) readHistory(ctx context.Context) error {
 			break
 		}
 	}
+	if f.settled && !f.resulted {
+		f.stands, f.settled = true, false
+	}
 	f.out.historyEnds()
 	var err error
 	if f.cursor, err = f.cfg.Log.Cursor(ctx); err != nil {
@@ -147,12 +163,16 @@ func (f *follower) observe(rows []model.Row) {
 	for _, r := range rows {
 		f.seen = r.Number
 		switch {
+		case r.Kind == model.RowEvent:
+			f.followed = true
 		case r.Kind == model.RowChunk && r.Chunk != nil:
+			f.followed = true
 			if h, ok := model.HeldOf(r.Chunk); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
-			f.settled = f.settled || r.Result.Settles()
+			f.resulted = f.resulted || r.Result.Settles()
+			f.settled = f.settled || f.resulted
 		case r.Kind == model.RowSettled:
 			f.settled = true
 		case r.Kind == model.RowStatus && r.Status != nil:
@@ -298,7 +318,7 @@ func (f *follower) flush(ctx context.Context) error {
 		f.count()
 	}
 	if frames > duplicates { // something new: the link works
-		f.attempts, f.lastCode = 0, ""
+		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
 	}
 	if f.settled && !f.early {
 		return errSettled
@@ -372,7 +392,8 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 				err = nil // unless the stream has nothing to say, it may end by itself
 			}
 		case <-f.silence.C:
-			rest := silenceTime - time.Since(f.lastFrame)
+			// A link that is cut again and again, or repeats itself, is as silent.
+			rest := silenceTime - time.Since(f.lastNews)
 			if rest <= 0 {
 				f.probe(ctx)
 				rest = silenceTime
@@ -396,6 +417,9 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 
 // retry waits and tries again; while it follows, a terminal state ends the wait.
 func (f *follower) retry(ctx context.Context, reason string, atLeast time.Duration, again step) step {
+	if f.once {
+		return f.finish(nil)
+	}
 	wait := max(f.backoff(), min(atLeast, maxWait))
 	link := Link{State: Retrying, Attempt: f.attempts, Cursor: f.cursor, Reason: reason, Wait: wait}
 	draining := f.state == Draining
@@ -438,6 +462,9 @@ func (f *follower) finish(err error) step {
 }
 
 func (f *follower) refuse(reason string, err error) step {
+	if f.once {
+		return f.finish(nil)
+	}
 	f.show(Link{State: Refused, Attempt: f.attempts, Cursor: f.cursor, Reason: reason})
 	return f.finish(&Refusal{Reason: reason, Err: err})
 }

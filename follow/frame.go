@@ -51,7 +51,7 @@ func decodeFrame(name string, data []byte, at time.Time) frame {
 		Terminal bool            `json:"terminal"`
 		ActionID string          `json:"action_id"`
 	}
-	if json.Unmarshal(data, &keys) != nil {
+	if aip.Unmarshal(data, &keys) != nil {
 		if name == aip.FrameError { // an error that could not be encoded (wire/aip.md 3.3)
 			return frame{err: &client.Error{}}
 		}
@@ -105,7 +105,7 @@ func decodeChunk(raw []byte, at time.Time) (frame, bool) {
 		var there struct {
 			Sequence *uint64 `json:"sequence"`
 		}
-		if json.Unmarshal(raw, &there) != nil || there.Sequence == nil {
+		if aip.Unmarshal(raw, &there) != nil || there.Sequence == nil {
 			return frame{}, false
 		}
 	}

@@ -23,6 +23,7 @@ type probe struct {
 // meanwhile.
 func (f *follower) probe(ctx context.Context) {
 	f.lastFrame = time.Now()
+	f.lastNews = f.lastFrame
 	if f.probing {
 		f.again = true
 		return

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 
 	"aipscope/model/aip"
@@ -117,6 +118,8 @@ func (j judge) noError() Condition {
 	case len(j.failures) > 0:
 		f := j.failures[0]
 		return at(CondNoError, Fail, f.what, f.at)
+	case j.status == aip.ResultCompleted && j.result.Error != nil:
+		return cond(CondNoError, Fail, "the completed result carries an error")
 	case j.Settled():
 		return cond(CondNoError, Pass, "none seen")
 	}
@@ -155,6 +158,8 @@ func (j judge) integrity() Condition {
 		return at(CondIntegrity, Fail, fmt.Sprintf("other content came under %d known sequences", len(j.conflicts)), j.conflicts[0])
 	case len(j.breaches) > 0:
 		return at(CondIntegrity, Fail, j.breaches[0].what, j.breaches[0].at)
+	case j.misnamed:
+		return cond(CondIntegrity, Fail, "the result names another operation than its chunks are of")
 	case j.others > 0:
 		return cond(CondIntegrity, Fail, "two different results")
 	}
@@ -198,6 +203,14 @@ func (j judge) effects() Condition {
 	return cond(CondEffects, MarkPending, fmt.Sprintf("%d of %d tools not confirmed", left, len(j.tools)))
 }
 
+// decision is the seeds' word on the result's error, or "".
+func (j judge) decision() string {
+	if j.result == nil {
+		return ""
+	}
+	return Decision(j.op, j.result.Error)
+}
+
 // advice says what to do next, in the seeds' words.
 func (j judge) advice(v Verdict) []string {
 	var out []string
@@ -229,15 +242,22 @@ func (j judge) advice(v Verdict) []string {
 		}
 	case Partial:
 		say("keep the text as partial evidence; do not present it as complete")
+		if d := j.decision(); d != "" {
+			say(d)
+		}
 	case Failed:
-		say("inspect the typed error and the provider's last event")
+		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))
 	case Cancelled:
 		say("a cancel is no rollback: verify provider and external effects")
 	case Contradicted:
 		say("compare the chunks with the result before believing either")
 	}
-	if v.Word == Incomplete || v.Word == Contradicted {
-		say("reconcile the original action: read its status and result again")
+	const again = "reconcile the original action: read its status and result again"
+	switch v.Word {
+	case Incomplete:
+		say(cmp.Or(j.decision(), again))
+	case Contradicted:
+		say(again)
 	}
 	if v.Word != Unconfirmed {
 		switch {

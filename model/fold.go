@@ -91,8 +91,9 @@ type breach = failure
 // contentText hashes the deltas of one content item as they come, so that its
 // whole text can be checked without holding it twice.
 type contentText struct {
-	sum hash.Hash
-	n   int
+	sum  hash.Hash
+	n    int
+	done bool // its whole text came
 }
 
 func newFold() fold {
@@ -123,6 +124,12 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 	if f.More != nil {
 		t.foldMore(e, f.More)
 	}
+	if t.foreign(f) {
+		// Another family's text is no answer, and its end no end; what it tells of
+		// tools and failures counts.
+		t.toolsOf(e, f)
+		return
+	}
 	switch f.Kind {
 	case hermes.KindDelta:
 		t.text(e, SegmentText, f.Message, f.Text)
@@ -133,17 +140,8 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 		if !f.More.Null {
 			t.closing(e, f.Message, f.Text)
 		}
-	case hermes.KindTool:
-		for _, c := range f.More.Tools {
-			t.tool(e, c)
-		}
 	case hermes.KindThinking:
 		t.thinking(e)
-		if f.More != nil {
-			for _, c := range f.More.Tools {
-				t.tool(e, c)
-			}
-		}
 	case hermes.KindCommentary:
 		t.text(e, SegmentCommentary, f.Message, f.Text)
 	case hermes.KindWaiting:
@@ -158,8 +156,31 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 	case hermes.KindDone, hermes.KindClosed:
 		t.over = true
 	}
+	t.toolsOf(e, f)
 	if e.Kind == aip.KindPendingApproval && f.Kind != hermes.KindWaiting {
 		t.waiting = &Waiting{Kind: "approval", Since: e.Sequence}
+	}
+}
+
+// foreign reports whether a frame is of another family than the action's.
+func (t *Turn) foreign(f *hermes.Frame) bool {
+	own := t.op.Family()
+	if own == hermes.FamilyNone {
+		own = t.family
+	}
+	switch f.Kind {
+	case hermes.KindError, hermes.KindDone, hermes.KindClosed: // all families have these
+		return false
+	}
+	return f.Family != own && f.Family != hermes.FamilyNone && own != hermes.FamilyNone
+}
+
+func (t *Turn) toolsOf(e *Entry, f *hermes.Frame) {
+	if f.More == nil {
+		return
+	}
+	for _, c := range f.More.Tools {
+		t.tool(e, c)
 	}
 }
 
@@ -169,6 +190,9 @@ func (t *Turn) foldMore(e *Entry, m *hermes.More) {
 	keepText(&t.model, m.Model)
 	if m.Usage != nil {
 		t.usage, t.usageAt = readUsage(m.Usage), e.Sequence
+	}
+	if m.TwoThings {
+		t.breaches = append(t.breaches, breach{"a frame is not what its raw data says", e.Sequence})
 	}
 	if m.Failure && e.frame.Kind != hermes.KindError {
 		t.failures = append(t.failures, failure{"the provider's error object", e.Sequence})
@@ -194,7 +218,7 @@ func readUsage(raw json.RawMessage) Usage {
 		Output     int64  `json:"output_tokens"`
 		Total      *int64 `json:"total_tokens"`
 	}
-	_ = json.Unmarshal(raw, &u)
+	_ = aip.UnmarshalLast(raw, &u)
 	usage := Usage{Present: true, Input: u.Input + u.Prompt, Output: u.Output + u.Completion, Raw: raw}
 	usage.Total = usage.Input + usage.Output
 	if u.Total != nil {
@@ -252,23 +276,30 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 			c = &contentText{sum: sha256.New()}
 			t.texts[s.Message] = c
 		}
+		if c.done {
+			t.breaches = append(t.breaches, breach{"a delta came behind its output_text.done", e.Sequence})
+		}
 		c.sum.Write([]byte(text))
 		c.n += len(text)
 	}
 }
 
 // wholeText checks a content item's whole text against its deltas. It is never
-// added to them; without deltas it is the text.
+// added to them; in a turn without any delta it is the text.
 func (t *Turn) wholeText(e *Entry) {
 	f := &e.frame
 	c := t.texts[f.Message]
-	if c == nil {
+	if c == nil && len(t.texts) == 0 {
 		t.text(e, SegmentText, f.Message, f.Text)
-		return
+		c = t.texts[f.Message]
 	}
 	want := sha256.Sum256([]byte(f.Text))
-	if c.n != len(f.Text) || string(c.sum.Sum(nil)) != string(want[:]) {
+	switch {
+	case c == nil && f.Text == "":
+	case c == nil || c.n != len(f.Text) || string(c.sum.Sum(nil)) != string(want[:]):
 		t.breaches = append(t.breaches, breach{"output_text.done is not what its deltas say", e.Sequence})
+	default:
+		c.done = true
 	}
 }
 
@@ -336,12 +367,20 @@ func (t *Turn) foldFinish(e *Entry) {
 	if fin.Rows != nil {
 		t.rowTools(e, fin.Rows.Tools)
 	}
+	t.outputTools(e, f.More.Output)
 	for _, o := range f.More.Output {
-		if o.Tool.Key != "" && t.byKey[o.Tool.Key] == nil {
-			t.tool(e, o.Tool)
-		}
 		if fin.Reason == "completed" && o.Text != "" && blank(t.Text()) {
 			t.text(e, SegmentText, "output", o.Text)
+		}
+	}
+}
+
+// outputTools takes from a Responses object's output the calls that no event
+// told of.
+func (t *Turn) outputTools(e *Entry, items []hermes.OutputItem) {
+	for _, o := range items {
+		if c := o.Tool; c.Key != "" && t.byKey[c.Key] == nil || c.Key == "" && c.Name != "" {
+			t.tool(e, c)
 		}
 	}
 }
@@ -361,11 +400,7 @@ func (t *Turn) foldResult() {
 	if r.Failure {
 		t.failures = append(t.failures, failure{"the provider's error object", 0})
 	}
-	for _, o := range r.Output {
-		if o.Tool.Key != "" {
-			t.tool(e, o.Tool)
-		}
-	}
+	t.outputTools(e, r.Output)
 	if blank(t.Text()) {
 		t.text(e, SegmentText, "reply", r.Text)
 	}

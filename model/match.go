@@ -16,12 +16,18 @@ type Held struct {
 }
 
 // HeldOf returns what c contributes to a match, or false for a chunk that no
-// event of an aggregate answers to: the connector's closing error, which has no
-// provider frame (wire/hermes.md A.6), another connector's chunk, or one whose
-// content was redacted.
+// event of an aggregate answers to: the connector's closing error and an
+// operator's event, which have no provider frame (wire/hermes.md A.6, A.10), or
+// one whose content was redacted. Any other chunk without a provider frame is
+// like no event.
 func HeldOf(c *aip.Chunk) (Held, bool) {
 	r, ok := hermes.RecordOf(c.Data)
-	if !ok || r.RawData == nil && len(r.Data) == 0 {
+	switch {
+	case !ok && (hermes.Unframed(c.Data) || aip.Redacted(c.Data)):
+		return Held{}, false
+	case !ok:
+		return Held{Sequence: c.Sequence}, true
+	case r.RawData == nil && (len(r.Data) == 0 || aip.Redacted(r.Data)):
 		return Held{}, false
 	}
 	return Held{c.Sequence, r.Digest()}, true
@@ -32,6 +38,7 @@ func HeldOf(c *aip.Chunk) (Held, bool) {
 // came are asked for again by index (Recover).
 type Matcher struct {
 	events  []hermes.Digest
+	unread  int
 	missing []place // ascending by index, after Against
 }
 
@@ -44,17 +51,24 @@ type place struct {
 // Event adds the aggregate's next event.
 func (m *Matcher) Event(d hermes.Digest) { m.events = append(m.events, d) }
 
+// Empty reports whether there was no event at all.
+func (m *Matcher) Empty() bool { return len(m.events)+m.unread == 0 }
+
+// Unread counts an event that cannot be compared, because it was redacted.
+func (m *Matcher) Unread() { m.unread++ }
+
 // Against matches the events with the chunks in the order of their sequence.
 // Both orders are kept: a chunk is matched with the first event of its content
 // behind the event of the chunk before it. Chunks that find none are unlike,
-// events that are found by none are missing.
+// events that are found by none are missing. Beside an event that was redacted
+// neither can be told, and only what matches is counted.
 func (m *Matcher) Against(held []Held) Match {
 	if !slices.IsSortedFunc(held, bySequence) {
 		held = slices.Clone(held)
 		slices.SortFunc(held, bySequence)
 	}
 	find := m.finder()
-	result := Match{Events: len(m.events)}
+	result := Match{Events: len(m.events) + m.unread, Unread: m.unread}
 	m.missing = nil
 	at, first, after := 0, true, uint64(0) // of the next event, and of the last chunk that was matched
 	lack := func(until int) {
@@ -64,6 +78,9 @@ func (m *Matcher) Against(held []Held) Match {
 	}
 	for _, h := range held {
 		i, ok := find(h.Digest, at)
+		if !ok && m.unread > 0 {
+			continue
+		}
 		if !ok {
 			result.Unlike = append(result.Unlike, h.Sequence)
 			continue
@@ -72,7 +89,9 @@ func (m *Matcher) Against(held []Held) Match {
 		result.Matched++
 		at, first, after = i+1, false, h.Sequence
 	}
-	lack(len(m.events))
+	if lack(len(m.events)); m.unread > 0 {
+		m.missing = nil
+	}
 	result.Missing = len(m.missing)
 	return result
 }

@@ -261,12 +261,19 @@ func TestEndsThatSayTwoThingsAreNotAccepted(t *testing.T) {
 		recording, from, to string
 		want                model.Word
 	}{
-		"a failed flag on a completed run":      {"runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "failed": true`, model.Failed},
-		"a failed status on a completed turn":   {"session_stream_ok", `"completed": true, "interrupted"`, `"completed": true, "status": "failed", "interrupted"`, model.Failed},
-		"a redacted end":                        {"runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "redacted": true`, model.Incomplete},
-		"two names, one of them a failure":      {"session_stream_ok", `"completed": true, "interrupted"`, `"completed": true, "event": "run.failed", "interrupted"`, model.Contradicted},
-		"a tool that only reports its progress": {"session_stream_ok", `"tool_name": "_thinking"`, `"tool_name": "terminal"`, model.Unconfirmed},
-		"a tool event of a generation to come":  {"session_stream_ok", `event: tool.progress`, `event: tool.paused`, model.Unconfirmed},
+		"a failed flag on a completed run":           {"runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "failed": true`, model.Failed},
+		"a failed status on a completed turn":        {"session_stream_ok", `"completed": true, "interrupted"`, `"completed": true, "status": "failed", "interrupted"`, model.Failed},
+		"a redacted end":                             {"runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "redacted": true`, model.Incomplete},
+		"two names, one of them a failure":           {"session_stream_ok", `"completed": true, "interrupted"`, `"completed": true, "event": "run.failed", "interrupted"`, model.Contradicted},
+		"a tool that only reports its progress":      {"session_stream_ok", `"tool_name": "_thinking"`, `"tool_name": "terminal"`, model.Unconfirmed},
+		"an end whose name is written otherwise":     {"chat_ok", `"finish_reason": "stop"`, `"Finish_Reason": "stop"`, model.Incomplete},
+		"an end that its last member takes back":     {"chat_ok", `"finish_reason": "stop"`, `"finish_reason": "stop", "finish_reason": null`, model.Incomplete},
+		"an end that its last member mistypes":       {"chat_ok", `"finish_reason": "stop"`, `"finish_reason": "stop", "finish_reason": 1`, model.Incomplete},
+		"a failure beside a name written otherwise":  {"chat_ok", `"finish_reason": "stop"`, `"finish_reason": "error", "FINISH_REASON": "stop"`, model.Failed},
+		"a name with letters that are only alike":    {"chat_ok", `"finish_reason": "stop"`, `"finiſh_reaſon": "stop"`, model.Incomplete},
+		"an error beside its name written otherwise": {"chat_ok", `"usage": {`, `"error": {"code": "x"}, "Error": null, "usage": {`, model.Contradicted},
+		"an error that its last member takes back":   {"chat_ok", `"usage": {`, `"error": {"code": "x"}, "error": null, "usage": {`, model.Accepted},
+		"a tool event of a generation to come":       {"session_stream_ok", `event: tool.progress`, `event: tool.paused`, model.Unconfirmed},
 	} {
 		rec := turntest.Named(t, c.recording)
 		body, err := os.ReadFile(rec.Path)

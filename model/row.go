@@ -95,6 +95,7 @@ type Match struct {
 	Matched int      `json:"matched"`
 	Missing int      `json:"missing"`          // events whose chunk never came
 	Unlike  []uint64 `json:"unlike,omitempty"` // chunks that the aggregate does not hold
+	Unread  int      `json:"unread,omitempty"` // events that were redacted: nothing is missing or unlike then
 }
 
 // Settled is a terminal state that stands in for a result.
@@ -166,7 +167,7 @@ func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
 
 func decode[T any](raw []byte) (*T, error) {
 	v := new(T)
-	if err := json.Unmarshal(raw, v); err != nil {
+	if err := aip.Unmarshal(raw, v); err != nil {
 		return nil, err
 	}
 	return v, nil

@@ -151,8 +151,12 @@ func (t *Turn) rowTools(e *Entry, rows []hermes.ToolChange) {
 			seen[tool.Name] = append(seen[tool.Name], tool)
 		}
 	}
+	known := map[string]*Tool{} // by the rows' own IDs: a call has a row that asks for it and one that answers
 	for _, c := range rows {
 		tool := t.byKey[c.Key]
+		if tool == nil {
+			tool = known[c.Key]
+		}
 		if tool == nil && len(seen[c.Name]) > 0 {
 			tool, seen[c.Name] = seen[c.Name][0], seen[c.Name][1:]
 		}
@@ -160,10 +164,13 @@ func (t *Turn) rowTools(e *Entry, rows []hermes.ToolChange) {
 			c.Phase = hermes.ToolEnd
 			t.tool(e, c)
 			if tool = t.byKey[e.Tool]; tool.Status == ToolOrphan {
-				t.setStatus(tool, ToolCompleted, e.Sequence) // its row is proof that it ran to its end
+				t.setStatus(tool, ToolCompleted, e.Sequence) // its row is proof enough
 			}
-			continue
 		}
+		if c.Key != "" {
+			known[c.Key] = tool
+		}
+		keepText(&tool.Arguments, c.Arguments)
 		keepText(&tool.Result, c.Result)
 	}
 }

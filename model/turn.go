@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -85,6 +86,7 @@ type Turn struct {
 	state     aip.State
 	result    *Result // the first that settled
 	others    int     // settled results unlike it
+	misnamed  bool    // it names another operation than its frames are of
 	waitsFor  aip.ResultStatus
 	settled   *Settled
 	successor string
@@ -344,6 +346,9 @@ func (t *Turn) addEvent(ev *aip.Event) {
 }
 
 func (t *Turn) addResult(r *Result) bool {
+	if r.ActionID == "" {
+		return false // whose it is, nobody knows
+	}
 	t.waitsFor = ""
 	if r.InProgress() {
 		t.successor, t.why = r.Error.Detail("owner_action_id"), "in progress"
@@ -367,8 +372,12 @@ func (t *Turn) addResult(r *Result) bool {
 	t.result = r
 	refold := false
 	if t.op == "" && t.capability == "" {
-		if op := readOutput(r.Output).Operation; op != "" {
-			refold = t.setOperation(hermes.Operation(op))
+		// Only an account of a stream names its operation.
+		if op := hermes.Operation(readOutput(r.Output).Operation); rulesOf(op) == rulesStream {
+			if t.family != hermes.FamilyNone && op.Family() != readAs(t.family, op.Family()) {
+				t.misnamed = true
+			}
+			refold = t.setOperation(op)
 		}
 	}
 	if !refold {
@@ -521,5 +530,14 @@ func (t *Turn) Successor() (action, why string) {
 // Span is the time of the first and of the last row.
 func (t *Turn) Span() (first, last time.Time) { return t.first, t.last }
 
-// blank reports whether text shows nothing.
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// blank reports whether text shows nothing: white space, controls and
+// characters that take no place are no answer.
+func blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		switch r {
+		case '\u034f', '\u115f', '\u1160', '\u2800', '\u3164', '\uffa0':
+			return false
+		}
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Variation_Selector, r)
+	})
+}

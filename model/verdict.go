@@ -90,9 +90,10 @@ func (v Verdict) Condition(name ConditionName) Condition {
 
 // output is what a stream's aggregate says of itself (wire/hermes.md A.8).
 type output struct {
-	Operation string `json:"operation"`
-	Terminal  *bool  `json:"terminal"`
-	Truncated bool   `json:"truncated"`
+	Operation string          `json:"operation"`
+	Terminal  *bool           `json:"terminal"`
+	Cut       json.RawMessage `json:"truncated"` // absent is false
+	Truncated bool            `json:"-"`
 }
 
 // readable reports whether the aggregate's word can be had at all: it may be
@@ -101,7 +102,14 @@ func (o output) readable() bool { return o.Terminal != nil }
 
 func readOutput(raw json.RawMessage) output {
 	var o output
-	_ = json.Unmarshal(raw, &o)
+	_ = aip.UnmarshalLast(raw, &o)
+	switch string(o.Cut) {
+	case "", "null", "false":
+	case "true":
+		o.Truncated = true
+	default:
+		o.Terminal = nil // neither yes nor no: it cannot be read
+	}
 	return o
 }
 
@@ -144,6 +152,9 @@ func (t *Turn) Verdict() Verdict {
 	j.rules = rulesOf(j.op)
 	if t.result != nil {
 		j.out, j.status = readOutput(t.result.Output), t.result.Status
+		if m := t.result.Aggregate; m != nil && m.Unread > 0 {
+			j.out.Terminal = nil // an aggregate whose events are hidden is not to be relied on
+		}
 		if t.result.Error != nil {
 			j.code = t.result.Error.Code
 		}
@@ -216,7 +227,7 @@ func (j judge) decideFailed(is func(Word, ConditionName, string)) {
 		is(Partial, CondResult, "the stream was cut at its event limit")
 	case strings.HasSuffix(j.code, "stream_incomplete"):
 		is(Incomplete, CondResult, "the provider's stream stopped without an end")
-	case uncertain, strings.Contains(j.code, "timeout"), strings.Contains(j.code, "deadline"), strings.HasSuffix(j.code, "outcome_unknown"):
+	case uncertain, uncertainCode(j.code):
 		is(Incomplete, CondResult, "it failed with "+code+", and the work may have happened")
 	case j.op == hermes.OpSessionFork:
 		is(Incomplete, CondResult, "a failed fork may have written already")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"aipscope/model/aip"
 )
 
 // digest identifies a JSON value by what it says: not by its white space, the
@@ -48,8 +50,12 @@ func contentDigest(raw []byte, omit ...string) digest {
 // chunkDigest identifies what a chunk says under its sequence: kind, data and
 // part.
 func chunkDigest(raw []byte) digest {
-	var m struct{ Kind, Data, Part json.RawMessage }
-	if json.Unmarshal(raw, &m) != nil {
+	var m struct {
+		Kind json.RawMessage `json:"kind"`
+		Data json.RawMessage `json:"data"`
+		Part json.RawMessage `json:"part"`
+	}
+	if aip.Unmarshal(raw, &m) != nil {
 		return hash(tagBytes, raw)
 	}
 	var b bytes.Buffer

@@ -40,8 +40,8 @@ func (l *Log) Commit(ctx context.Context, after int64, rows []model.Row, cursor 
 
 // Claim stores the request of a new action as its first row, before anything of
 // it is sent. It reports false, and stores nothing, where the journal knows the
-// action already: such an action is watched, never posted. Of several consoles
-// that claim one action, one succeeds.
+// action already, or forgot it: such an action is watched, never posted. Of several
+// consoles that claim one action, one succeeds.
 func (l *Log) Claim(ctx context.Context, request model.Row) (bool, error) {
 	if request.Kind != model.RowRequest {
 		return false, fmt.Errorf("claim the action: a %s row is not a request", request.Kind)
@@ -77,8 +77,16 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 		if err != nil {
 			return err
 		}
-		if action != 0 && claim {
-			return errKnown
+		if claim {
+			known := action != 0
+			if !known {
+				if _, known, err = l.forgotten(ctx, tx); err != nil {
+					return err
+				}
+			}
+			if known {
+				return errKnown
+			}
 		}
 		if action == 0 {
 			if action, err = l.create(ctx, tx); err != nil {

@@ -22,9 +22,11 @@ var (
 	ErrDamaged      = errors.New("the file is damaged")
 	ErrLocked       = errors.New("another process holds the journal")
 	ErrFull         = errors.New("the disk is full")
+	ErrDisk         = errors.New("its disk cannot be read or written")
 
 	ErrNoAction = errors.New("the journal does not know this action")
 	ErrNoRow    = errors.New("the journal has no such row")
+	ErrInUse    = errors.New("another console has this action open")
 )
 
 // explain adds to an error of SQLite or of the file system which of this
@@ -42,6 +44,8 @@ func explain(err error) error {
 			kind = ErrLocked
 		case sqlite3.SQLITE_FULL:
 			kind = ErrFull
+		case sqlite3.SQLITE_IOERR:
+			kind = ErrDisk
 		case sqlite3.SQLITE_NOTADB:
 			kind = ErrNotJournal
 		case sqlite3.SQLITE_CORRUPT:
@@ -53,6 +57,8 @@ func explain(err error) error {
 		kind = ErrNotDirectory
 	case errors.Is(err, syscall.ENOSPC):
 		kind = ErrFull
+	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.EFBIG):
+		kind = ErrDisk
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		kind = ErrPermission
 	}

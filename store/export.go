@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aipscope/model"
+	"aipscope/model/aip"
 	"aipscope/model/safe"
 )
 
@@ -139,7 +140,7 @@ func Import(r io.Reader) (Header, iter.Seq2[model.Row, error], error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return Header{}, nil, fmt.Errorf("import: %w: it is empty", ErrNotExport)
-	case errors.Is(err, errTooLong), err == nil && (json.Unmarshal(line, &h) != nil || h.Format != exportFormat):
+	case errors.Is(err, errTooLong), err == nil && (aip.Unmarshal(line, &h) != nil || h.Format != exportFormat):
 		return Header{}, nil, fmt.Errorf("import: %w: its first line is not a header", ErrNotExport)
 	case err != nil:
 		return Header{}, nil, fmt.Errorf("import: %w", err)
@@ -205,7 +206,7 @@ func (l *lineReader) row(last int64, count int) (row model.Row, done bool, err e
 		return row, false, err
 	}
 	var r rowLine
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := aip.Unmarshal(line, &r); err != nil {
 		return row, false, err
 	}
 	if r.End {

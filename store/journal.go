@@ -17,6 +17,7 @@
 //
 // A Journal opens and lists; a Log is the journal of one action of one daemon,
 // and is what follow.Log asks for. Export and Import carry an action in a file.
+// Forget and Prune remove actions for good, but none that a console holds.
 package store
 
 import (
@@ -138,6 +139,8 @@ func (j *Journal) Close() error {
 
 // Path is the journal's file, or "" for a journal in memory.
 func (j *Journal) Path() string { return j.path }
+
+func (j *Journal) dir() string { return filepath.Dir(j.path) }
 
 // Tag names a credential without giving it away: an HMAC-SHA256 of it, in hex,
 // under a random key that never leaves this journal. It is "" without a

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,11 +45,12 @@ func TestOpenMakesAPrivateJournal(t *testing.T) {
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
-		if m := mode(t, filepath.Join(dir, e.Name())); m != 0o600 {
+		if want := map[bool]fs.FileMode{false: 0o600, true: 0o700}[e.IsDir()]; mode(t, filepath.Join(dir, e.Name())) != want {
+			m := mode(t, filepath.Join(dir, e.Name()))
 			t.Errorf("%s is %04o", e.Name(), m)
 		}
 	}
-	if want := []string{"journal.db", "journal.db-shm", "journal.db-wal"}; !slices.Equal(names, want) {
+	if want := []string{"journal.db", "journal.db-shm", "journal.db-wal", "open"}; !slices.Equal(names, want) {
 		t.Errorf("files %q, want %q", names, want)
 	}
 }
@@ -57,7 +59,7 @@ func TestOpenClosesAJournalThatOthersCouldRead(t *testing.T) {
 	dir := privateDir(t)
 	j := openDisk(t, dir) // stays open, so that -wal and -shm are there
 	commit(t, openLog(t, j, testSource("act_a")), 0, "", parseRow(t, `status {"state":"running"}`))
-	names := []string{dir, filepath.Join(dir, "journal.db"), filepath.Join(dir, "journal.db-wal"), filepath.Join(dir, "journal.db-shm")}
+	names := []string{dir, filepath.Join(dir, "journal.db"), filepath.Join(dir, "journal.db-wal"), filepath.Join(dir, "journal.db-shm"), filepath.Join(dir, "open")}
 	for _, name := range names {
 		if err := os.Chmod(name, 0o755); err != nil {
 			t.Fatal(err)
@@ -423,5 +425,32 @@ func TestSetVerdictKeepsTheNewest(t *testing.T) {
 		if a.Verdict == step.word && (a.VerdictRevision != step.revision || a.VerdictRules != step.rules) {
 			t.Errorf("after %+v: %+v", step, a)
 		}
+	}
+}
+
+func TestOpenTakesAnOlderJournalOn(t *testing.T) {
+	dir := privateDir(t)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(migrations[0] + fmt.Sprintf(`; PRAGMA application_id = %d; PRAGMA user_version = 1; INSERT INTO secret VALUES (1, x'00')`, applicationID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j := openDisk(t, dir)
+	l := openLog(t, j, testSource("act_a"))
+	commit(t, l, -1, "", parseRow(t, `status {"state":"running"}`))
+	if err := j.Forget(t.Context(), l.src, noon); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := j.Check(t.Context()); err != nil || h.Schema != len(migrations) || h.Forgotten != 1 {
+		t.Errorf("%+v, %v", h, err)
 	}
 }

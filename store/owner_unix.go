@@ -13,3 +13,6 @@ func owned(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()
 }
+
+// noFollow makes the opening of a symbolic link fail.
+const noFollow = syscall.O_NOFOLLOW

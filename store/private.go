@@ -38,6 +38,9 @@ func securePlace(dir string) error {
 	if err := secureDir(dir, info, known); err != nil {
 		return fmt.Errorf("journal directory %s: %w", dir, err)
 	}
+	if err := secureLeases(filepath.Join(dir, leaseDir)); err != nil {
+		return fmt.Errorf("journal directory %s: %w", filepath.Join(dir, leaseDir), err)
+	}
 	// The file is never opened and closed where it exists: closing it would end
 	// the locks that this process's other handles have on it.
 	if f, err := openNew(path); err == nil {
@@ -65,6 +68,26 @@ func secureDir(dir string, info fs.FileInfo, known bool) error {
 	if !known || info.Mode()&fs.ModeSticky != 0 {
 		return fmt.Errorf("%w: others may enter it (mode %04o) and it holds other files: name a directory of its own, or chmod 700 it",
 			ErrUnsafe, info.Mode().Perm())
+	}
+	return secureMode(dir, 0o700)
+}
+
+// secureLeases makes the directory of locks, or closes it to others. A link for
+// it is refused.
+func secureLeases(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
+		return explain(err)
+	}
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return explain(err)
+	case !info.IsDir():
+		return fmt.Errorf("%w: it is not a directory", ErrUnsafe)
+	case !owned(info):
+		return fmt.Errorf("%w: it belongs to another user", ErrUnsafe)
+	case info.Mode().Perm()&0o077 == 0:
+		return nil
 	}
 	return secureMode(dir, 0o700)
 }
@@ -104,6 +127,43 @@ func secureMode(name string, mode fs.FileMode) error {
 
 func openNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// AppendPrivate opens a file that only this user may read (0600) to append to it.
+// One that is there already is closed to others first. What is not a regular file of
+// this user's, a symbolic link for one, is refused.
+func AppendPrivate(path string) (f *os.File, err error) {
+	defer func() {
+		if err != nil {
+			if f != nil {
+				f.Close()
+			}
+			f, err = nil, fmt.Errorf("open %s: %w", path, explain(err))
+		}
+	}()
+	// A pipe would hold up the opening, and a link would lead elsewhere.
+	if named, err := os.Lstat(path); err == nil && !named.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: it is not a regular file", ErrUnsafe)
+	}
+	if f, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|noFollow, 0o600); err != nil {
+		return nil, err
+	}
+	// What counts is what was opened.
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return f, err
+	case !info.Mode().IsRegular():
+		return f, fmt.Errorf("%w: it is not a regular file", ErrUnsafe)
+	case !owned(info):
+		return f, fmt.Errorf("%w: it belongs to another user", ErrUnsafe)
+	case info.Mode().Perm() == 0o600:
+		return f, nil
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return f, fmt.Errorf("%w: it cannot be closed to others: %w", ErrUnsafe, err)
+	}
+	return f, nil
 }
 
 // WritePrivate writes a file that only this user may read (0600). It appears

@@ -75,3 +75,47 @@ func TestWritePrivateFollowsNoLink(t *testing.T) {
 		t.Errorf("the target is %q, %v", b, err)
 	}
 }
+
+func TestAppendPrivateClosesTheFileToOthers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log")
+	for range 2 {
+		f, err := AppendPrivate(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(f, "a line")
+		f.Close()
+		if m := mode(t, path); m != 0o600 {
+			t.Errorf("mode %04o", m)
+		}
+		if err := os.Chmod(path, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := os.ReadFile(path); string(b) != "a line\na line\n" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func TestAppendPrivateRefusesWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "elsewhere"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("elsewhere", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "pipe", "."} {
+		f, err := AppendPrivate(filepath.Join(dir, name))
+		if !errors.Is(err, ErrUnsafe) || f != nil {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+	}
+	if m := mode(t, filepath.Join(dir, "elsewhere")); m != 0o644 {
+		t.Errorf("what the link leads to is %04o", m)
+	}
+}

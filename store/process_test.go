@@ -54,6 +54,8 @@ func runChild(job string) int {
 		switch job {
 		case "stream":
 			return streamForEver(ctx, l)
+		case "hold":
+			return holdForEver(ctx, l)
 		case "share":
 			return shareStream(ctx, j, l)
 		}
@@ -93,6 +95,22 @@ func streamForEver(ctx context.Context, l *Log) error {
 		}
 		fmt.Println(next)
 	}
+}
+
+// holdForEver holds the action until the process is killed.
+func holdForEver(ctx context.Context, l *Log) error {
+	if _, err := l.Hold(); err != nil {
+		return err
+	}
+	r, err := plainChunk(0)
+	if err != nil {
+		return err
+	}
+	if _, err := l.Commit(ctx, -1, []model.Row{r}, ""); err != nil {
+		return err
+	}
+	fmt.Println("held")
+	select {}
 }
 
 func TestWhatWasCommittedSurvivesAKill(t *testing.T) {

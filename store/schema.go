@@ -69,6 +69,17 @@ var migrations = []string{`
 		cursor     TEXT NOT NULL,
 		PRIMARY KEY (action, route, credential)
 	) WITHOUT ROWID;
+`, `
+	-- What is left of a forgotten action, so that it is never submitted again.
+	CREATE TABLE forgotten (
+		url    TEXT NOT NULL,
+		action TEXT NOT NULL,
+		at     INTEGER NOT NULL,  -- unix nanoseconds
+		PRIMARY KEY (url, action)
+	) WITHOUT ROWID;
+
+	-- It has a row while bytes of what was removed may still stand in the files.
+	CREATE TABLE unwiped (id INTEGER PRIMARY KEY CHECK (id = 1));
 `}
 
 // numberBits are the low bits of rows.id that hold the row's number.

@@ -94,6 +94,8 @@ func (c *Console) act(do intent) tea.Cmd {
 			return c.answered()
 		}
 		return c.sendConfirm()
+	case doSuspend:
+		return c.suspend()
 	case doLeave, doInterrupt:
 		return c.leave(do)
 	}
@@ -178,14 +180,7 @@ func (c *Console) leaving() bool { return c.asked }
 func (c *Console) leave(do intent) tea.Cmd {
 	if c.over() || c.asked {
 		c.left = true
-		if c.past != nil {
-			c.toNow()
-		}
-		if c.frozen {
-			c.thaw() // what was held counts
-		}
-		c.stop()
-		return tea.Quit
+		return c.quit()
 	}
 	c.asked = true
 	key := "q"

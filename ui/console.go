@@ -37,6 +37,8 @@ type Config struct {
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
+	Suspends bool // the system has job control: ctrl+z works
+
 	Look  Look
 	Clock func() time.Time // time.Now when nil
 }
@@ -195,6 +197,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.cancelled(msg)
 	case confirmMsg:
 		c.confirmed(msg)
+	case LeaveMsg:
+		return c, c.quit()
 	case tea.KeyMsg:
 		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil && c.prompt == nil {
 			return c, c.burst(msg.Runes)

@@ -51,6 +51,7 @@ const (
 	doHelp
 	doLeave
 	doInterrupt
+	doSuspend
 )
 
 // motion returns the movement that an intent is.
@@ -107,6 +108,7 @@ func bind(i intent, where place, short int, label, help string, when func(*Conso
 // keys that work are this table and nothing else. The first row that fits wins.
 var keyTable = []binding{
 	bind(doInterrupt, ^place(0), 0, "ctrl+c", "leave, twice at once", nil, "ctrl+c"),
+	bind(doSuspend, ^place(0), 0, "ctrl+z", "stop for a while, fg goes on", (*Console).maySuspend, "ctrl+z"),
 
 	bind(doAccept, inCancel, 1, "enter", "cancel the action", (*Console).mayAskCancel, "enter"),
 	bind(doBack, inCancel, 2, "esc", "back", nil, "esc"),

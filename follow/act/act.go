@@ -1,6 +1,8 @@
-// Package act does what an operator asks of an action, beside watching it:
-// submitting it and cancelling it. Both faces of the console use it, over a
-// client and the action's journal.
+// Package act does what an operator asks of actions, beside watching them:
+// submitting and cancelling one, reconciling it with what its provider stored,
+// and the small actions around a turn, on stored responses and sessions. Both
+// faces of the console use it, over a client and the journal. An Actor acts on
+// one action, a Caller makes an action of each call.
 //
 // It keeps two promises. Nothing is submitted twice: the action's ID is in the
 // journal before the first byte is sent, an ID that the journal or the daemon
@@ -106,7 +108,7 @@ func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error
 	if !fresh {
 		known, err := a.askKnown(ctx)
 		if err != nil {
-			return fmt.Errorf("ask for the action: %w", err)
+			return fmt.Errorf("%w: ask for the action: %w", ErrNotSent, err)
 		}
 		if known {
 			return ErrKnown
@@ -134,9 +136,15 @@ var ErrNotSent = errors.New("nothing was sent")
 // A nil error means that the daemon took the action, or that it cannot be known:
 // the action is to be watched. A *client.Error means that it was refused.
 func (a Actor) Post(ctx context.Context, req model.Request) error {
+	_, err := a.post(ctx, req)
+	return err
+}
+
+// post is Post; it also returns the result that came with the answer, or nil.
+func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error) {
 	id, err := client.NewMessageID()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	collected := false
 	answer, err := a.Daemon.Submit(ctx, client.Envelope{
@@ -148,20 +156,21 @@ func (a Actor) Post(ctx context.Context, req model.Request) error {
 	switch {
 	case errors.As(err, &refused) && client.KindOf(err) != client.Temporary:
 		if jerr := a.record(ctx, model.RowError, refused.AIP()); jerr != nil {
-			return errors.Join(err, jerr)
+			return nil, errors.Join(err, jerr)
 		}
-		return err
+		return nil, err
 	case errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, client.ErrInsecure):
-		return fmt.Errorf("%w: %w", ErrNotSent, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	case err != nil && ctx.Err() == nil:
-		return nil // the daemon may have taken it: the original ID is asked, by watching
+		return nil, nil // the daemon may have taken it: the original ID is asked, by watching
 	case err != nil:
-		return err
+		return nil, err
 	case answer.Result == nil:
-		return nil
+		return nil, nil
 	}
 	res := answer.Result
 	switch {
+	case res.ActionID == "": // whose it is, nobody knows
 	case res.ActionID != a.Action:
 		err = a.record(ctx, model.RowReplay, &model.Result{Result: *res})
 	case collected:
@@ -171,9 +180,9 @@ func (a Actor) Post(ctx context.Context, req model.Request) error {
 		err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
 	}
 	if err != nil {
-		return fmt.Errorf("journal the answer: %w", err)
+		return nil, fmt.Errorf("journal the answer: %w", err)
 	}
-	return nil
+	return res, nil
 }
 
 // End says how a cancel went.
@@ -197,6 +206,10 @@ type Cancelled struct {
 // cancel; connectors are given less to stop.
 const cancelWait = 15 * time.Second
 
+// resultWait is how long a terminal state is not believed without its result,
+// which tells a cancelled turn that ended as failed from one that just failed.
+const resultWait = 5 * time.Second
+
 // Cancel asks the daemon to cancel the action, and then reads what became of it.
 // Cancelling is cooperative and undoes nothing (seed 000, section 13).
 func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
@@ -211,7 +224,7 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 			return Cancelled{}, errors.Join(err, jerr)
 		}
 		// A finished action need not be cancelled, whoever may not do so.
-		if end, ok := a.settled(ctx); ok {
+		if end, _, ok := a.settled(ctx); ok {
 			return end, nil
 		}
 		return Cancelled{End: EndRefused, Code: step.Code}, nil
@@ -225,9 +238,14 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 	deadline := time.NewTimer(cancelWait)
 	defer deadline.Stop()
 	wait := 100 * time.Millisecond
+	var since time.Time // when the state alone first told of an end
 	for {
-		if end, ok := a.settled(ctx); ok {
+		end, sure, ok := a.settled(ctx)
+		switch {
+		case sure, ok && !since.IsZero() && a.Now().Sub(since) >= resultWait:
 			return end, nil
+		case ok && since.IsZero():
+			since = a.Now()
 		}
 		select {
 		case <-ctx.Done():
@@ -240,22 +258,23 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 	}
 }
 
-// settled reads the action's result and state; it reports whether they tell of
-// an outcome.
-func (a Actor) settled(ctx context.Context) (Cancelled, bool) {
+// settled reads the action's result and state. ok reports whether they tell of
+// an outcome, sure that a result which is still to come would say no other.
+func (a Actor) settled(ctx context.Context) (end Cancelled, sure, ok bool) {
 	res, err := a.Daemon.Result(ctx, a.Action, nil)
 	if err == nil && res.ActionID == a.Action && (&model.Result{Result: res}).Settles() {
+		end = Cancelled{End: EndFinished, State: string(res.Status)}
 		if res.Status == aip.ResultCancelled || res.Error != nil && model.CancelCode(res.Error.Code) {
-			return Cancelled{End: EndCancelled, State: string(res.Status)}, true
+			end.End = EndCancelled
 		}
-		return Cancelled{End: EndFinished, State: string(res.Status)}, true
+		return end, true, true
 	}
 	s, _, err := a.Daemon.Status(ctx, a.Action)
 	switch {
 	case err != nil || !s.State.Terminal():
-		return Cancelled{}, false
+		return Cancelled{}, false, false
 	case s.State == aip.StateCancelled:
-		return Cancelled{End: EndCancelled, State: string(s.State)}, true
+		return Cancelled{End: EndCancelled, State: string(s.State)}, true, true
 	}
-	return Cancelled{End: EndFinished, State: string(s.State)}, true
+	return Cancelled{End: EndFinished, State: string(s.State)}, false, true
 }

@@ -18,7 +18,7 @@ import (
 // the daemon knows little of it, unless listed. The store is locked; a is nil
 // for an ID that was never seen.
 func (s *Server) describe(a *action, id string, withChunks, listed bool) aip.Status {
-	st := aip.Status{ActionID: id, State: a.state(withChunks), UpdatedAt: asTime(s.now())}
+	st := aip.Status{ActionID: id, State: s.opt.Faults.state(a.state(withChunks)), UpdatedAt: asTime(s.now())}
 	if a == nil {
 		return st
 	}
@@ -58,7 +58,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request, id string) {
 	}
 	s.mu.Lock()
 	a := s.actions[id]
-	st := encode(s.describe(a, id, withChunks, false))
+	st := s.opt.Faults.json(encode(s.describe(a, id, withChunks, false)))
 	var result *hermes.Result
 	var chunks []aip.Chunk
 	if a != nil {
@@ -142,6 +142,8 @@ func noResult(id string, state aip.State) *aip.Error {
 		return with(failure("action.not_found", permanent, "the action is not known"), "action_id", id)
 	case aip.StateDeadLettered:
 		return with(failure("action.dead_lettered", permanent, "the action was given up"), "action_id", id, "state", state)
+	case aip.StateExpired:
+		return with(failure("action.gone", permanent, "the action is no longer kept"), "action_id", id, "state", state)
 	}
 	return with(failure("action.result_not_ready", temporary, "the action has no result yet"), "action_id", id, "state", state)
 }

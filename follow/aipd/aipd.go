@@ -51,6 +51,18 @@ type Options struct {
 	Principal string   // who the bearer is
 	Scopes    []string // of the principal; nil allows everything
 
+	// Approve decides, after a time, what actions wait for; zero leaves them
+	// waiting, for Decide.
+	Approve Approval
+
+	// Fail is a failure of the connector's, before the provider is asked; nil, or
+	// a nil error, for none.
+	Fail func(r Request) *aip.Error
+
+	MaxRuns       int  // turns at once, but those of sessions; 10 when zero, no bound when negative
+	CompressAfter int  // messages after which a session's next turn goes on in a new one; never when zero
+	Unstored      bool // turns are answered, and not written to their sessions
+
 	Speed float64 // of the provider, see replay.Pace; 0 does not wait
 	Clock func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error // how the provider waits
@@ -64,6 +76,9 @@ type Options struct {
 	// DrainFirst withholds a follow stream's terminal frame until everything was
 	// delivered. A real daemon does not: it ends with a backlog unread.
 	DrainFirst bool
+
+	// Faults are how the server misbehaves.
+	Faults Faults
 }
 
 // Server is the daemon. It serves HTTP until it is closed.
@@ -75,6 +90,10 @@ type Server struct {
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	runs sync.WaitGroup
+
+	countMu sync.Mutex // of what faults count
+	counts  map[string]int
+	firsts  map[string]time.Time
 
 	store
 }
@@ -92,11 +111,19 @@ func New(opt Options) *Server {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
+	for _, e := range opt.Faults.effects {
+		if e.options != nil {
+			e.options(&opt)
+		}
+	}
 	if opt.Limits == (hermes.Limits{}) && !opt.Unlimited {
 		opt.Limits = hermes.DefaultLimits
 	}
 	if opt.Unlimited {
 		opt.Limits = hermes.Limits{}
+	}
+	if opt.MaxRuns == 0 {
+		opt.MaxRuns = defaultRuns
 	}
 	if opt.Poll == 0 {
 		opt.Poll = 500 * time.Millisecond
@@ -104,7 +131,7 @@ func New(opt Options) *Server {
 	if opt.KeepAlive == 0 {
 		opt.KeepAlive = 15 * time.Second
 	}
-	s := &Server{opt: opt, started: opt.Clock(), store: newStore()}
+	s := &Server{opt: opt, started: opt.Clock(), store: newStore(opt.Recordings)}
 	s.pace = replay.Pace{Speed: opt.Speed, Sleep: opt.Sleep}
 	if opt.Sleep != nil {
 		s.pace.Now = opt.Clock
@@ -130,6 +157,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
 	for i := range path {
 		path[i] = unescape(path[i])
+	}
+	if len(s.opt.Faults.effects) > 0 {
+		c := s.routed(w, r, path)
+		if s.opt.Faults.answered(c) {
+			return
+		}
+		w = s.opt.Faults.writer(c)
 	}
 	route, id, ok := match(path)
 	if !ok {

@@ -1,9 +1,18 @@
 package aipd
 
 import (
+	"time"
+
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
 )
+
+// Approval is how a human decides, without one.
+type Approval struct {
+	Decides bool // else nobody ever does
+	Grants  bool
+	After   time.Duration
+}
 
 // awaitApproval stores the result that waits for a human. The store is locked.
 func (s *Server) awaitApproval(a *action) {
@@ -18,6 +27,28 @@ func (s *Server) awaitApproval(a *action) {
 	s.note(a, now, "aip.approval.requested", nil, about)
 	s.note(a, now, aip.EventResult, nil, object("action_id", a.request.ActionID, "status", a.result.Status))
 	close(a.done)
+	if p := s.opt.Approve; p.Decides && s.ctx.Err() == nil {
+		s.runs.Go(func() {
+			if s.sleep(p.After) == nil {
+				s.Decide(a.request.ActionID, p.Grants)
+			}
+		})
+	}
+}
+
+// sleep waits as the provider does, until the server is closed.
+func (s *Server) sleep(d time.Duration) error {
+	if s.opt.Sleep != nil {
+		return s.opt.Sleep(s.ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
 }
 
 // Decide grants or denies the approval that an action waits for. It is false

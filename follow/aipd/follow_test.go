@@ -67,7 +67,7 @@ func TestAFollowStreamDeliversAnActionAsItRuns(t *testing.T) {
 		}()
 		go func() {
 			feed <- []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi <b>\"}}]}\n\n")
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute + 100*time.Millisecond) // between two polls
 			feed <- []byte("data: [DONE]\n\n")
 		}()
 		began := time.Now()
@@ -110,7 +110,11 @@ func TestAFollowStreamDeliversAnActionAsItRuns(t *testing.T) {
 func TestAnEmptyFollowStreamIsPolledTwiceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, feed := scripted(t, Options{})
-		go c.submit(act{id: "act_1", op: "chat_stream", mode: "streaming", input: chatInput})
+		posted := make(chan struct{})
+		go func() {
+			defer close(posted)
+			c.submit(act{id: "act_1", op: "chat_stream", mode: "streaming", input: chatInput})
+		}()
 		f := c.follow("/aip/v1/actions/act_1/events?follow=true&include_chunks=true")
 		synctest.Wait()
 		time.Sleep(100 * time.Millisecond)
@@ -124,6 +128,7 @@ func TestAnEmptyFollowStreamIsPolledTwiceASecond(t *testing.T) {
 		}
 		close(feed)
 		f.all()
+		<-posted
 	})
 }
 

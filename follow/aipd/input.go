@@ -47,7 +47,7 @@ func (s *Server) checkInput(a *action) *aip.Error {
 			return bad("", "exactly one of prompt, query and messages is needed")
 		}
 	default:
-		if name := idField(a.spec); name != "" && text(in[name]) == "" {
+		if name := a.request.Operation.TargetField(); name != "" && text(in[name]) == "" {
 			return bad(name, "text is needed")
 		}
 	}

@@ -25,6 +25,7 @@ type pageQuery struct {
 	limit  int             // of events and chunks together
 	kinds  map[string]bool // of events; nil is all
 	chunks bool
+	follow bool // it is a page of a follow stream
 }
 
 // page is a stretch of an action's events and chunks. Events come first; chunks
@@ -41,6 +42,7 @@ func (p page) empty() bool { return len(p.events) == 0 && len(p.chunks) == 0 }
 
 // page reads a page. An action that was never seen has empty pages.
 func (s *Server) page(q pageQuery) (page, *aip.Error) {
+	s.opt.Faults.query(&q)
 	at, err := parseCursor(q.cursor)
 	if err != nil {
 		return page{}, err
@@ -60,6 +62,7 @@ func (s *Server) page(q pageQuery) (page, *aip.Error) {
 		p.next.event = len(s.feed)
 	}
 	p.terminal = a.state(false).Terminal()
+	s.opt.Faults.page(s, q, at, &p)
 	return p, nil
 }
 
@@ -146,7 +149,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, id string, chun
 	}
 	q := pageQuery{action: id, cursor: v.text("cursor"), limit: defaultLimit}
 	q.chunks = v.flag("include_chunks")
-	follow := v.flag("follow")
+	q.follow = v.flag("follow")
 	if n, ok := v.number("limit"); ok {
 		q.limit = int(min(max(n, 1), maxLimit))
 	}
@@ -173,7 +176,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, id string, chun
 	if denied == nil && v.text("tenant_id") != "" {
 		denied = errTenant()
 	}
-	if follow {
+	if q.follow {
 		s.follow(w, r, q, denied)
 		return
 	}

@@ -32,6 +32,10 @@ func (s *Server) start(a *action) {
 	if a.request.Mode == "async" {
 		a.queue = queued
 	}
+	if s.opt.Faults.start(s, a) {
+		close(a.done)
+		return
+	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	a.cancel = cancel
 	s.runs.Go(func() {
@@ -49,7 +53,7 @@ func (s *Server) start(a *action) {
 		if cause := context.Cause(ctx); cause != nil {
 			result = stoppedBy(a, cause, result)
 		}
-		s.finish(a, result)
+		s.finish(a, s.opt.Faults.outcome(s, a, result))
 	})
 }
 
@@ -87,6 +91,16 @@ func (s *Server) execute(ctx context.Context, a *action) *hermes.Result {
 	if e := s.checkInput(a); e != nil {
 		return &hermes.Result{ActionID: id, Status: aip.ResultFailed, Error: e}
 	}
+	if s.opt.Fail != nil {
+		if e := s.opt.Fail(a.request); e != nil {
+			return &hermes.Result{ActionID: id, Status: aip.ResultFailed, Error: e}
+		}
+	}
+	leave, ok := s.enter(a.request.Operation)
+	if !ok {
+		return s.providerFailed(ctx, a, errTooMany)
+	}
+	defer leave()
 	if !a.spec.Streams() {
 		return s.answerFromRecording(ctx, a)
 	}
@@ -127,12 +141,24 @@ func (s *Server) collect(ctx context.Context, a *action, stream replay.Stream) *
 	limit, _ := s.maxEvents(a, in)
 	agg := hermes.NewAggregate(a.request.ActionID, a.request.Endpoint, a.request.Operation, limit)
 	parser := hermes.NewParser(s.opt.Limits)
-	publish := func(c aip.Chunk) { s.publish(a, s.now(), c) }
+	published := 0
+	publish := func(c aip.Chunk) {
+		published++
+		for _, c := range s.opt.Faults.chunks(published, c) {
+			s.publish(a, s.now(), c)
+			s.opt.Faults.stored(s, a, c)
+		}
+	}
 	response := "" // the stored one that the stream is about
+	turn := s.beginTurn(a)
 	take := func(rec hermes.Record) {
 		response = cmp.Or(s.remember(a, rec), response)
+		turn.saw(rec)
 	}
-	defer func() { s.leave(response, agg.Text()) }()
+	defer func() {
+		s.leave(response, agg.Text())
+		turn.end(agg.Text())
+	}()
 	for {
 		b, err := stream.Next(ctx)
 		if err == nil {
@@ -228,8 +254,24 @@ func (s *Server) settle(a *action, result *hermes.Result, about json.RawMessage)
 	if result.Error != nil && result.Error.Retryable {
 		delete(s.keys, a.request.Capability+"\x00"+a.request.IdempotencyKey)
 	}
-	s.note(a, now, aip.EventResult, nil, about)
+	if d := s.opt.Faults.late(); d > 0 {
+		s.runs.Go(func() { s.noteLate(a, d, about) })
+	} else {
+		s.note(a, now, aip.EventResult, nil, about)
+	}
 	if a.approval != "" {
 		s.note(a, now, "aip.action.resumed_result", nil, object("approval_id", a.approval, "action_id", a.request.ActionID, "status", result.Status))
 	}
+}
+
+// noteLate publishes the event of a result when the action has long been over.
+func (s *Server) noteLate(a *action, d time.Duration, about json.RawMessage) {
+	select {
+	case <-time.After(d):
+	case <-s.ctx.Done():
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(a, s.now(), aip.EventResult, nil, about)
 }

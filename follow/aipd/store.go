@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"aipscope/follow/replay"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
 )
@@ -23,11 +24,15 @@ type store struct {
 	feed    []event   // of all actions: cursors are offsets into this list
 	keys    map[string]string
 	seen    map[string]time.Time // message IDs, and when they were sent
-	stored  map[string]json.RawMessage
+
+	stored   responses
+	sessions sessions
+	turns    int // that the provider runs now
 }
 
-func newStore() store {
-	return store{actions: map[string]*action{}, keys: map[string]string{}, seen: map[string]time.Time{}, stored: map[string]json.RawMessage{}}
+func newStore(lib *replay.Library) store {
+	return store{actions: map[string]*action{}, keys: map[string]string{}, seen: map[string]time.Time{},
+		stored: responses{byID: map[string]json.RawMessage{}, gone: map[string]bool{}}, sessions: newSessions(lib)}
 }
 
 // event is an event in the form in which it is delivered.

@@ -312,7 +312,7 @@ func TestApprovalsAreWaitedFor(t *testing.T) {
 	if r := c.resultRoute("act_2", ""); r.Status != aip.ResultFailed || r.Error.Code != "policy.approval_denied" {
 		t.Errorf("%+v", r)
 	}
-	r := c.result(act{id: "act_4", op: "session_delete", key: "k4", input: `{"session_id":"demo-second"}`, approval: `{"granted":true}`})
+	r := c.result(act{id: "act_4", op: "session_delete", key: "k4", input: `{"session_id":"demo-tools"}`, approval: `{"granted":true}`})
 	if r.Status != aip.ResultCompleted {
 		t.Errorf("with its approval: %+v", r)
 	}

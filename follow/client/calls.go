@@ -96,7 +96,7 @@ func (c *Client) Status(ctx context.Context, action string) (aip.Status, json.Ra
 	var s aip.Status
 	raw, err := c.tagged(ctx, call{method: http.MethodGet, path: actionPath(action)}, "action_status")
 	if err == nil {
-		err = json.Unmarshal(raw, &s)
+		err = aip.Unmarshal(raw, &s)
 	}
 	if err != nil {
 		return s, nil, fmt.Errorf("read status: %w", err)
@@ -149,7 +149,7 @@ func (c *Client) Actions(ctx context.Context, f Filter) (List, error) {
 	var l List
 	raw, err := c.tagged(ctx, call{method: http.MethodGet, path: "/aip/v1/actions", query: q}, "action_list")
 	if err == nil {
-		err = json.Unmarshal(raw, &l)
+		err = aip.Unmarshal(raw, &l)
 	}
 	if err != nil {
 		return List{}, fmt.Errorf("list actions: %w", err)

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -128,19 +129,20 @@ func (l *Library) About(op hermes.Operation, id string) (Scenario, bool) {
 	if err != nil || id == "" {
 		return Scenario{}, false
 	}
+	named := regexp.MustCompile(`_id": ?` + regexp.QuoteMeta(string(quoted)))
 	for _, s := range l.scenarios {
 		if s.Operation != op {
 			continue
 		}
-		if raw, err := fs.ReadFile(l.files, s.Path); err == nil && bytes.Contains(raw, quoted) {
+		if raw, err := fs.ReadFile(l.files, s.Path); err == nil && named.Match(raw) {
 			return s, true
 		}
 	}
 	return Scenario{}, false
 }
 
-// Stream plays a recorded stream.
-func (l *Library) Stream(name string, pace Pace) (Stream, error) {
+// Recorded is the body of a recorded stream.
+func (l *Library) Recorded(name string) ([]byte, error) {
 	s, ok := l.Scenario(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrUnknown, name)
@@ -148,6 +150,15 @@ func (l *Library) Stream(name string, pace Pace) (Stream, error) {
 	raw, err := fs.ReadFile(l.files, s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read recording: %w", err)
+	}
+	return raw, nil
+}
+
+// Stream plays a recorded stream.
+func (l *Library) Stream(name string, pace Pace) (Stream, error) {
+	raw, err := l.Recorded(name)
+	if err != nil {
+		return nil, err
 	}
 	return Play(raw, pace), nil
 }

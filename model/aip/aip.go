@@ -88,7 +88,7 @@ func (e Event) ChunkSequence() (uint64, bool) {
 	var d struct {
 		Sequence *uint64 `json:"sequence"`
 	}
-	if json.Unmarshal(e.Data, &d) != nil || d.Sequence == nil {
+	if Unmarshal(e.Data, &d) != nil || d.Sequence == nil {
 		return 0, false
 	}
 	return *d.Sequence, true
@@ -185,7 +185,18 @@ func (e *Error) Uncertain() bool {
 	var d struct {
 		Uncertain bool `json:"uncertain_outcome"`
 	}
-	return json.Unmarshal(e.Details, &d) == nil && d.Uncertain
+	return UnmarshalLast(e.Details, &d) == nil && d.Uncertain
+}
+
+// RemoteStatus is the HTTP status that the provider answered with, or 0.
+func (e *Error) RemoteStatus() int {
+	var d struct {
+		Status int `json:"remote_status"`
+	}
+	if json.Unmarshal(e.Details, &d) != nil {
+		return 0
+	}
+	return d.Status
 }
 
 // Detail returns a string member of the error's details, or "".
@@ -196,6 +207,15 @@ func (e *Error) Detail(name string) string {
 		return ""
 	}
 	return s
+}
+
+// Redacted reports whether a value was taken out by the daemon, which leaves
+// {"redacted":true} in its place (wire/aip.md section 6).
+func Redacted(raw json.RawMessage) bool {
+	var v struct {
+		Redacted bool `json:"redacted"`
+	}
+	return len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &v) == nil && v.Redacted
 }
 
 // Time is a time as AIP writes it: RFC 3339, or an array of nine integers

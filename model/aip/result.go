@@ -324,7 +324,7 @@ func (s *scanner) optional(v any) error {
 	if !json.Valid(raw) {
 		return ErrSyntax
 	}
-	_ = json.Unmarshal(raw, v)
+	_ = UnmarshalLast(raw, v)
 	return nil
 }
 
@@ -352,7 +352,7 @@ func DecodeError(raw []byte) *Error {
 			Body   json.RawMessage `json:"body"`
 		}
 		var mistyped *json.UnmarshalTypeError // redacted, for instance: what could be read counts
-		if err := json.Unmarshal(raw, &e); err != nil && !errors.As(err, &mistyped) {
+		if err := UnmarshalLast(raw, &e); err != nil && !errors.As(err, &mistyped) {
 			return nil
 		}
 		switch {

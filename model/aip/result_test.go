@@ -83,13 +83,31 @@ func TestReadResultKeepsOutputsOfOtherShapes(t *testing.T) {
 	}
 }
 
+// Of a name that comes twice, no one can say which its sender meant.
+func TestAResultThatSaysTwoThingsIsRefused(t *testing.T) {
+	for _, body := range []string{
+		`{"action_result":{"action_id":"a","status":"failed","status":"completed"}}`,
+		`{"action_result":{"action_id":"a","status":"failed","stat\u0075s":"completed"}}`,
+		`{"action_result":{"status":"failed"},"action_result":{"status":"completed"}}`,
+		`{"action_result":{"status":"completed","output":{"terminal":false,"terminal":true}}}`,
+	} {
+		if res, err := ReadResult(strings.NewReader(body), nil); !errors.Is(err, ErrTwice) || !errors.Is(err, ErrSyntax) {
+			t.Errorf("%s: %+v, %v", body, res, err)
+		}
+	}
+	res, err := ReadResult(strings.NewReader(`{"action_result":{"Status":"completed","action_id":"a","STATUS":"completed"}}`), nil)
+	if err != nil || res.Status != "" {
+		t.Errorf("a name written otherwise: %+v, %v", res, err)
+	}
+}
+
 func TestReadResultDropsEventsWhereverTheyStandAmongTheMembers(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"events":[1]}`:                         `{}`,
-		`{"events":[1],"a":1}`:                   `{"a":1}`,
-		`{"a":1,"events":[]}`:                    `{"a":1}`,
-		`{"a":1,"events":[1,2],"b":{"c":[]}}`:    `{"a":1,"b":{"c":[]}}`,
-		`{"events":[1],"events":[2],"a":"\"}]"}`: `{"a":"\"}]"}`,
+		`{"events":[1]}`:                      `{}`,
+		`{"events":[1],"a":1}`:                `{"a":1}`,
+		`{"a":1,"events":[]}`:                 `{"a":1}`,
+		`{"a":1,"events":[1,2],"b":{"c":[]}}`: `{"a":1,"b":{"c":[]}}`,
+		`{"events":[1,"{}"],"a":"\"}]"}`:      `{"a":"\"}]"}`,
 	} {
 		res, err := ReadResult(strings.NewReader(`{"action_result":{"action_id":"act_a","status":"completed","output":`+in+`}}`), nil)
 		if err != nil || string(res.Output) != want {
@@ -194,7 +212,7 @@ func FuzzReadResult(f *testing.F) {
 			}
 			return
 		}
-		if !json.Valid(output) {
+		if !json.Valid(output) || errors.Is(err, ErrTwice) {
 			return
 		}
 		if err != nil {

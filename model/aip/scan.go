@@ -75,7 +75,7 @@ func (s *scanner) end() error {
 }
 
 // object calls member for each member; member consumes the value. key is the
-// name as it was written, quotes included.
+// name as it was written, quotes included. A name that comes twice is ErrTwice.
 func (s *scanner) object(member func(name string, key []byte) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -88,6 +88,7 @@ func (s *scanner) object(member func(name string, key []byte) error) error {
 		_, err = s.next()
 		return err
 	}
+	seen := map[string]bool{}
 	for {
 		if b, err := s.peek(); err != nil {
 			return err
@@ -102,6 +103,10 @@ func (s *scanner) object(member func(name string, key []byte) error) error {
 		if err := json.Unmarshal(key, &name); err != nil {
 			return fmt.Errorf("%w: %v", ErrSyntax, err)
 		}
+		if seen[name] {
+			return twice(name)
+		}
+		seen[name] = true
 		if err := s.expect(':'); err != nil {
 			return err
 		}

@@ -22,11 +22,12 @@ const (
 	FailInput          FailureCode = "configuration_or_input"
 	FailCancelled      FailureCode = "cancelled"
 	FailDeadline       FailureCode = "deadline_exceeded"
+	FailTenant         FailureCode = "tenant_mismatch"
 )
 
 var categoryOf = map[FailureCode]string{
 	FailAuthentication: "auth", FailTemporary: "temporary", FailRejected: "permanent", FailTransport: "transport",
-	FailInvalid: "connector", FailInput: "permanent", FailCancelled: "temporary", FailDeadline: "temporary",
+	FailInvalid: "connector", FailInput: "permanent", FailCancelled: "temporary", FailDeadline: "temporary", FailTenant: "auth",
 }
 
 // Failure is the error of an invocation that the connector could not carry out.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"aipscope/model/aip"
 )
 
 // response is a Responses object, in a frame or as a whole reply.
@@ -50,12 +52,15 @@ func decodeResponses(f Frame, ev event, rec Record) Frame {
 		r := readResponse(ev.Response)
 		more := &More{ResponseID: r.ID, Model: r.Model, Usage: object(r.Usage), Output: OutputItems(r.Output)}
 		more.Failure, more.ErrorCode = failed(r.Error, r.Hermes)
+		if bad, code := failed(ev.Error, ev.Hermes); bad && !more.Failure {
+			more.Failure, more.ErrorCode = true, code // beside the object
+		}
 		// The object's own status decides, not the name of the event that carries it.
 		more.Finish = &Finish{Reason: cmp.Or(r.Status, "absent"), Digest: rec.Digest()}
 		f.Kind, f.More = KindFinish, more
 	case "response.output_item.added", "response.output_item.done":
 		var it item
-		_ = json.Unmarshal(ev.Item, &it)
+		_ = aip.UnmarshalLast(ev.Item, &it)
 		f.Kind, f.Message = KindItem, it.ID
 		if t, ok := itemTool(it, strings.HasSuffix(f.Name, ".done")); ok {
 			f.Kind, f.Message, f.More = KindTool, "", &More{Tools: []ToolChange{t}}
@@ -79,15 +84,15 @@ func contentKey(ev event) string {
 // itemTool reads a function call or its output. Hermes closes a call's item
 // when the tool has ended, with the output right behind it.
 func itemTool(it item, done bool) (ToolChange, bool) {
-	switch it.Type {
-	case "function_call":
-		t := ToolChange{Key: cmp.Or(it.CallID, it.ID), Name: it.Name, Arguments: text(it.Arguments)}
+	switch {
+	case strings.HasSuffix(it.Type, "_call"): // function_call, and the kinds that Hermes does not send
+		t := ToolChange{Key: cmp.Or(it.CallID, it.ID), Name: cmp.Or(it.Name, strings.TrimSuffix(it.Type, "_call")), Arguments: text(it.Arguments)}
 		if done {
 			t.Phase = ToolEnd
 			t.Failed = it.Status == "failed" || it.Status == "incomplete"
 		}
 		return t, true
-	case "function_call_output":
+	case strings.HasSuffix(it.Type, "_call_output"):
 		return ToolChange{Phase: ToolEnd, Key: cmp.Or(it.CallID, it.ID), Name: it.Name, Result: partsText(it.Output)}, true
 	}
 	return ToolChange{}, false
@@ -95,14 +100,14 @@ func itemTool(it item, done bool) (ToolChange, bool) {
 
 func readResponse(raw json.RawMessage) response {
 	var r response
-	_ = json.Unmarshal(raw, &r)
+	_ = aip.UnmarshalLast(raw, &r)
 	return r
 }
 
 // OutputItems reads a Responses object's output: messages and function calls.
 func OutputItems(raw json.RawMessage) []OutputItem {
 	var list []item
-	_ = json.Unmarshal(raw, &list)
+	_ = aip.UnmarshalLast(raw, &list)
 	out := make([]OutputItem, 0, len(list))
 	for _, it := range list {
 		o := OutputItem{Type: it.Type}
@@ -146,7 +151,7 @@ func ReadReply(op Operation, output json.RawMessage) Reply {
 		} `json:"message"`
 		SessionID string `json:"session_id"`
 	}
-	_ = json.Unmarshal(output, &m)
+	_ = aip.UnmarshalLast(output, &m)
 	r := Reply{Model: m.Model, Usage: object(m.Usage)}
 	r.Failure, r.ErrorCode = failed(m.Error, m.Hermes)
 	switch op {

@@ -154,6 +154,17 @@ func (op Operation) Spec() (Spec, bool) {
 	return s, ok
 }
 
+// TargetField is the input field that names the object of the operation, such as
+// session_id, or "".
+func (op Operation) TargetField() string {
+	_, rest, ok := strings.Cut(specOf[op].Path, "{")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "}")
+	return name
+}
+
 // Family is the vocabulary of the operation's provider frames, or FamilyNone.
 func (op Operation) Family() Family { return specOf[op].Family }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"aipscope/model/aip"
 )
 
 // str reads a JSON string; false for anything else.
@@ -49,7 +51,7 @@ func partsText(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return text(raw)
 	}
-	_ = json.Unmarshal(raw, &parts)
+	_ = aip.UnmarshalLast(raw, &parts)
 	var b strings.Builder
 	for _, p := range parts {
 		b.WriteString(p.Text)

@@ -68,7 +68,7 @@ var rules = func() map[string]rule {
 		r[key] = rule{str: moment, num: true}
 	}
 	for key := range strings.FieldsSeq(`sequence sequence_number seq index output_index content_index summary_index through after unlike
-		matched missing size size_bytes duration waited_ms timeout_ms retry_after_ms latency_ms attempts max_attempts http_status
+		matched missing unread size size_bytes duration waited_ms timeout_ms retry_after_ms latency_ms attempts max_attempts http_status
 		remote_status max_events limit offset returned message_count tool_call_count token_count tokens input_tokens output_tokens
 		total_tokens prompt_tokens completion_tokens cached_tokens reasoning_tokens input output`) {
 		k := r[key]

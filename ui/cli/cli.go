@@ -14,10 +14,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"aipscope/store"
 	"aipscope/ui"
 
 	"github.com/charmbracelet/x/term"
@@ -32,6 +33,7 @@ type app struct {
 	recordings fs.FS
 	in         io.Reader
 	out, err   io.Writer
+	tty        *os.File // out, if that is a terminal
 	getenv     func(string) string
 	now        func() time.Time
 
@@ -42,29 +44,66 @@ type app struct {
 	log        *slog.Logger
 	closers    []func() error
 	code       int
+
+	end    context.CancelCauseFunc // of the run: with a fault, or nil for a reader who left
+	screen atomic.Pointer[screen]  // while a console has the terminal
 }
 
 // Main runs one command line and returns the exit code. recordings holds the
 // streams of the demo, below hermes/ and generations/.
 func Main(recordings fs.FS, args []string, in io.Reader, out, errOut io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	a := &app{recordings: recordings, in: in, out: &output{out}, tty: terminal(out), err: errOut, getenv: os.Getenv, now: time.Now}
+	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
-	a := &app{recordings: recordings, in: in, out: out, err: errOut, getenv: os.Getenv, now: time.Now}
 	return a.run(ctx, args)
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	root := a.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := guarded(func() error {
+		root := a.root()
+		root.SetArgs(args)
+		return root.ExecuteContext(ctx)
+	})
+	// What broke down in another goroutine ended the context.
+	if cause := context.Cause(ctx); stackOf(cause) != nil && stackOf(err) == nil {
+		err = cause
+	}
 	for i := len(a.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, a.closers[i]())
+		err = errors.Join(err, guarded(a.closers[i]))
 	}
 	if err == nil {
 		return a.code
 	}
+	if readerLeft(err) {
+		return exitInterrupted
+	}
 	fmt.Fprintf(a.err, "aipscope: %s\n", explain(err))
+	if stack := stackOf(err); stack != nil {
+		fmt.Fprintf(a.err, "\n%s", stack)
+	}
 	return exitOfError(ctx, err)
+}
+
+// output is standard output. Its errors are told from others.
+type output struct{ w io.Writer }
+
+type outputError struct{ error }
+
+func (e outputError) Unwrap() error { return e.error }
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil {
+		err = outputError{err}
+	}
+	return n, err
+}
+
+// readerLeft reports whether err is that nobody reads standard output any more.
+// There is nobody to tell, then.
+func readerLeft(err error) bool {
+	var o outputError
+	return errors.As(err, &o) && errors.Is(o, syscall.EPIPE)
 }
 
 func (a *app) root() *cobra.Command {
@@ -103,7 +142,8 @@ after any disconnect or crash.`,
 	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
 	root.AddCommand(
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
-		a.openCommand(), a.exportCommand(), a.serveCommand(),
+		a.reconcileCommand(), a.responseCommand(), a.sessionCommand(), a.capabilitiesCommand(),
+		a.openCommand(), a.exportCommand(), a.journalCommand(), a.serveCommand(),
 	)
 	return root
 }
@@ -132,7 +172,7 @@ func (a *app) prepare() error {
 	switch set.Output {
 	case "":
 		set.Output = "text"
-		if isTerminal(a.out) && isTerminal(a.in) {
+		if a.tty != nil && terminal(a.in) != nil {
 			set.Output = "tui"
 		}
 	case "tui", "text", "json":
@@ -155,18 +195,21 @@ func (a *app) openLog() error {
 	if a.set.LogFile == "" {
 		return nil
 	}
-	f, err := os.OpenFile(a.set.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := store.AppendPrivate(a.set.LogFile)
 	if err != nil {
-		return fmt.Errorf("open log file: %w", err)
+		return fileError{fmt.Errorf("log file: %w", err)}
 	}
 	a.closers = append(a.closers, f.Close)
 	a.log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	return nil
 }
 
-func isTerminal(v any) bool {
-	f, ok := v.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(f.Fd())
+// terminal returns v where it is a terminal, or nil.
+func terminal(v any) *os.File {
+	if f, ok := v.(*os.File); ok && term.IsTerminal(f.Fd()) {
+		return f
+	}
+	return nil
 }
 
 // usageError is a command line that cannot be run.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"aipscope/follow/act"
 	"aipscope/model"
@@ -18,38 +17,29 @@ import (
 	"aipscope/ui"
 
 	"github.com/adrg/xdg"
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
 
 // showConsole is the face on a terminal.
 func (f *face) showConsole(ctx context.Context) (next string, err error) {
-	out, ok := f.out.(*os.File)
-	if !ok || !isTerminal(f.out) || !isTerminal(f.in) {
+	in, out := terminal(f.in), f.tty
+	if in == nil || out == nil {
 		return "", usage(errors.New("--output tui needs a terminal; use text or json"))
 	}
 	masker := mask.New(f.action)
 	cfg := ui.Config{
 		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
 		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
+		Suspends: hasJobs,
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
 	}
 	console := ui.New(ctx, cfg)
 	defer console.Close()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(f.in), tea.WithOutput(ui.NewSyncOutput(out)), tea.WithFPS(30)}
-	if !f.set.PlainScreen {
-		options = append(options, tea.WithAltScreen())
-	}
-	program := tea.NewProgram(console, options...)
-	if f.options.timeout > 0 {
-		defer time.AfterFunc(f.options.timeout, program.Quit).Stop()
-	}
-	_, err = program.Run()
-	if err != nil && ctx.Err() == nil {
-		return "", fmt.Errorf("run the console: %w", err)
+	if err := f.runScreen(ctx, console, in, out, f.options.timeout); err != nil {
+		return "", err
 	}
 	turn := console.Turn()
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {

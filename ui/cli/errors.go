@@ -14,14 +14,28 @@ import (
 	"aipscope/store"
 )
 
+// fileError is of a file that was named, and not of the journal.
+type fileError struct{ error }
+
+func (e fileError) Unwrap() error { return e.error }
+
 // explain puts an error into the user's words: what happened, to which thing,
 // what to do. This is the one place that does.
 func explain(err error) string {
 	text := err.Error()
 	var refused *client.Error
+	var failed *act.Failure
 	var dial *net.OpError
 	var dns *net.DNSError
+	var file fileError
 	switch {
+	case errors.As(err, &file):
+	case stackOf(err) != nil:
+		text = (&fault{}).Error()
+	case errors.As(err, &failed):
+		if d := failed.Decision(); d != "" {
+			text += "; " + d
+		}
 	case errors.As(err, &refused):
 		text += "; " + advise(refused)
 	case errors.As(err, &dns):
@@ -41,8 +55,14 @@ func explain(err error) string {
 		text += "; keep the file for examination and use another place with --journal"
 	case errors.Is(err, store.ErrLocked):
 		text += "; end the process that does, or use another place with --journal"
+	case errors.Is(err, store.ErrUnwiped):
+		text += "; aipscope journal prune finishes it"
 	case errors.Is(err, store.ErrFull):
-		text += "; free some space, what was shown is kept"
+		text += "; free some space and start again, what was shown is kept"
+	case errors.Is(err, store.ErrDisk):
+		text += "; what was shown is kept, start again where there is room, or use another place with --journal"
+	case errors.Is(err, store.ErrInUse):
+		text += "; leave it there first"
 	case errors.Is(err, store.ErrNoAction):
 		text += "; aipscope actions lists those that it knows"
 	case errors.Is(err, replay.ErrUnknown):
@@ -84,11 +104,17 @@ func oneLine(s string) string {
 // exitOfError is the exit code of a command that failed.
 func exitOfError(ctx context.Context, err error) int {
 	var u usageError
+	var check *act.CheckError
+	var failed *act.Failure
 	switch {
-	case errors.As(err, &u):
+	case stackOf(err) != nil:
+		return exitFailed
+	case errors.As(err, &u), errors.As(err, &check):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, &failed):
+		return exitOfFailure(failed)
 	}
 	var refused *client.Error
 	if errors.As(err, &refused) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"aipscope/follow"
 	"aipscope/follow/replay"
@@ -72,9 +73,30 @@ func (a *app) held(ctx context.Context, action string) (*store.Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	src, err := a.heldAt(ctx, j, action)
+	if err != nil {
+		return nil, err
+	}
+	log, err := j.Log(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	// It must not be forgotten while it is read.
+	release, err := log.Hold()
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, func() error { release(); return nil })
+	return log, nil
+}
+
+// heldAt is the daemon of an action that the journal holds; --url chooses among
+// several.
+func (a *app) heldAt(ctx context.Context, j *store.Journal, action string) (follow.Source, error) {
+	none := follow.Source{}
 	sources, err := j.Find(ctx, action)
 	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
+		return none, fmt.Errorf("read journal: %w", err)
 	}
 	var fitting []follow.Source
 	for _, s := range sources {
@@ -84,13 +106,25 @@ func (a *app) held(ctx context.Context, action string) (*store.Log, error) {
 	}
 	switch {
 	case len(sources) == 0:
-		return nil, fmt.Errorf("%s: %w", action, store.ErrNoAction)
+		return none, notHeld(ctx, j, action)
 	case len(fitting) == 0:
-		return nil, fmt.Errorf("%s at %s: %w; it knows it at %s", action, a.set.URL, store.ErrNoAction, sources[0].URL)
+		return none, fmt.Errorf("%s at %s: %w; it knows it at %s", action, a.set.URL, store.ErrNoAction, sources[0].URL)
 	case len(fitting) > 1:
-		return nil, usage(fmt.Errorf("%s is known at %s and at %s; choose with --url", action, fitting[0].URL, fitting[1].URL))
+		return none, usage(fmt.Errorf("%s is known at %s and at %s; choose with --url", action, fitting[0].URL, fitting[1].URL))
 	}
-	return j.Log(ctx, fitting[0])
+	return fitting[0], nil
+}
+
+// notHeld says why the journal has nothing of an action.
+func notHeld(ctx context.Context, j *store.Journal, action string) error {
+	at, ok, err := j.Forgotten(ctx, action)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		return fmt.Errorf("%s was forgotten on %s: the journal keeps its ID alone", action, at.Local().Format(time.DateTime))
+	}
+	return fmt.Errorf("%s: %w", action, store.ErrNoAction)
 }
 
 // fromLog serves what a journal holds of an action, and is done.
@@ -208,7 +242,10 @@ tools and counts.`,
 			if file == "" {
 				return write(a.out)
 			}
-			return store.WritePrivate(file, write)
+			if err := store.WritePrivate(file, write); err != nil {
+				return fileError{err}
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -26,6 +28,8 @@ func (a *app) serveCommand() *cobra.Command {
 	var listen, dir string
 	var speed float64
 	var unlimited bool
+	var approve string
+	var runs int
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the embedded daemon, which plays recorded turns",
@@ -57,7 +61,10 @@ The bearer token that it asks for comes from --token-file.`,
 			if len(lib.Scenarios()) == 0 {
 				return usage(fmt.Errorf("recordings: %s holds no .sse file", dir))
 			}
-			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited}
+			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited, MaxRuns: runs}
+			if opt.Approve, err = approval(approve); err != nil {
+				return usage(err)
+			}
 			if a.set.TokenFile != "" {
 				token, err := client.ReadTokenFile(a.set.TokenFile)
 				if err != nil {
@@ -73,7 +80,26 @@ The bearer token that it asks for comes from --token-file.`,
 	f.StringVar(&dir, "recordings", "", "play the .sse files of `directory` instead of the embedded ones")
 	f.Float64Var(&speed, "speed", 1, "how many times the natural pace; 0 does not wait")
 	f.BoolVar(&unlimited, "unlimited", false, "lift the connector's limits of size and events")
+	f.StringVar(&approve, "approve", "never", "what becomes of actions that need an approval: never (they wait), auto, deny, or a `time` after which they are granted")
+	f.IntVar(&runs, "max-runs", 10, "turns at once before the provider answers 429; -1 for no bound")
 	return cmd
+}
+
+// approval reads how the embedded daemon decides.
+func approval(word string) (aipd.Approval, error) {
+	switch word {
+	case "never":
+		return aipd.Approval{}, nil
+	case "auto":
+		return aipd.Approval{Decides: true, Grants: true}, nil
+	case "deny":
+		return aipd.Approval{Decides: true}, nil
+	}
+	after, err := time.ParseDuration(word)
+	if err != nil || after < 0 {
+		return aipd.Approval{}, fmt.Errorf("--approve %q: it is never, auto, deny or a time such as 5s", word)
+	}
+	return aipd.Approval{Decides: true, Grants: true, After: after}, nil
 }
 
 func (a *app) serve(ctx context.Context, listen string, opt aipd.Options) error {
@@ -85,7 +111,7 @@ func (a *app) serve(ctx context.Context, listen string, opt aipd.Options) error 
 		ln.Close()
 		return usage(fmt.Errorf("%s is not loopback: others could submit and read; give --token-file", listen))
 	}
-	d := startDaemon(ln, opt)
+	d := a.startDaemon(ln, opt)
 	fmt.Fprintf(a.err, "aipscope: serving at http://%s, %d recordings; ctrl+c stops it\n", ln.Addr(), len(opt.Recordings.Scenarios()))
 	select {
 	case <-ctx.Done():
@@ -104,17 +130,20 @@ type daemon struct {
 	stop   func()
 }
 
-func startDaemon(ln net.Listener, opt aipd.Options) daemon {
+func (a *app) startDaemon(ln net.Listener, opt aipd.Options) daemon {
 	handler := aipd.New(opt)
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{
+		Handler: a.guardedHandler(handler), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0), // it would write over the console
+	}
 	d := daemon{url: "http://" + ln.Addr().String(), failed: make(chan error, 1)}
 	done := make(chan struct{})
-	go func() {
+	a.spawn(func() {
 		defer close(done)
 		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			d.failed <- err
 		}
-	}()
+	})
 	d.stop = func() {
 		handler.Close()
 		srv.Close()
@@ -134,7 +163,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo [SCENARIO]",
 		Short: "Watch a recorded turn: no daemon, no set-up",
 		Long: `Start the embedded daemon on loopback, submit a recorded Hermes turn to it and watch
-it. The journal is temporary.`,
+it. The journal is temporary, and in memory only.`,
 		Example: `  aipscope demo
   aipscope demo session_stream_failing_after_text
   aipscope demo --list`,
@@ -197,16 +226,11 @@ func (a *app) demo(ctx context.Context, opt aipd.Options, scenario replay.Scenar
 	if err != nil {
 		return fmt.Errorf("listen on loopback: %w", err)
 	}
-	d := startDaemon(ln, opt)
+	d := a.startDaemon(ln, opt)
 	defer d.stop()
-	dir, err := os.MkdirTemp("", "aipscope-demo-")
+	j, err := store.OpenMemory(ctx) // nothing is left of it, however the demo ends
 	if err != nil {
-		return fmt.Errorf("make a temporary journal: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	j, err := store.Open(ctx, dir)
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", dir, err)
+		return err
 	}
 	defer j.Close()
 	c, err := client.New(client.Config{URL: d.url, Token: func() ([]byte, error) { return []byte(opt.Token), nil }, UserAgent: "aipscope/" + version})

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,6 @@ import (
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 )
 
@@ -44,8 +44,9 @@ submitted again. CAPABILITY may come from AIP_CAPABILITY_ID, the action ID from
 AIP_ACTION_ID.`,
 		Example: `  aipscope submit cap:hermes_agent:prod:chat_stream --input '{"prompt":"Summarize the incident notes.","session_id":"incident-214"}'
   aipscope submit cap:hermes_agent:prod:responses_stream --input @request.json --detach`,
-		Args: maxOneArg("capability"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
+		Args:              maxOneArg("capability"),
+		ValidArgsFunction: a.completeCapabilities,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.input, "input", "", "the request as `JSON`, @FILE or - for standard input")
@@ -71,24 +72,55 @@ func (a *app) runSubmit(ctx context.Context, args []string, s submission) error 
 	if err != nil {
 		return err
 	}
-	action, fresh := s.action, false
-	if action == "" {
-		action = a.getenv("AIP_ACTION_ID")
-	}
-	if action == "" {
-		if action, err = client.NewActionID(); err != nil {
-			return err
-		}
-		fresh = true
-	}
-	if err := checkActionID(action); err != nil {
+	action, fresh, err := a.newAction(cmp.Or(s.action, a.getenv("AIP_ACTION_ID")))
+	if err != nil {
 		return err
 	}
 	d, err := a.openDesk(ctx)
 	if err != nil {
 		return err
 	}
+	if err := d.terms(ctx, capability); err != nil {
+		return err
+	}
+	if err := d.warnKey(ctx, action, req); err != nil {
+		return err
+	}
 	return d.submit(ctx, action, fresh, req, s)
+}
+
+// newAction is the action's ID as it was given, or a fresh one.
+func (a *app) newAction(given string) (action string, fresh bool, err error) {
+	if given == "" {
+		action, err = client.NewActionID()
+		return action, true, err
+	}
+	return given, false, checkActionID(given)
+}
+
+// warnKey says where the journal knows that a key was used before: one key
+// belongs to one exact request, and the daemon does not look at what changed
+// (seed 001, "Apply idempotency and retry safely").
+func (d *desk) warnKey(ctx context.Context, action string, req model.Request) error {
+	if req.IdempotencyKey == "" {
+		return nil
+	}
+	known, err := d.requests(ctx, req.Capability)
+	if err != nil {
+		return err
+	}
+	for _, k := range known {
+		if k.Action == action || k.Request.IdempotencyKey != req.IdempotencyKey {
+			continue
+		}
+		what := "for another request: the daemon answers with that one's result, whatever is asked now; use a fresh key"
+		if act.SameRequest(k.Request, req) {
+			what = "for this same request: the daemon answers with its result"
+		}
+		fmt.Fprintf(d.err, "aipscope: warning: the key was used by %s %s\n", safe.Line(k.Action), what)
+		return nil
+	}
+	return nil
 }
 
 // request reads and checks what is to be sent.
@@ -114,7 +146,7 @@ func (a *app) checked(capability string, raw json.RawMessage, s *submission) (mo
 		}
 	}
 	if s.key == "" && spec.NeedsKey {
-		s.key = "aipscope-" + uuid.NewString()
+		s.key = act.NewKey()
 		fmt.Fprintf(a.err, "aipscope: idempotency key %s\n", s.key)
 	}
 	errs, warns := hermes.Check(op, raw, hermes.CheckOptions{Capability: capability, IdempotencyKey: s.key, Mode: s.mode})
@@ -137,23 +169,12 @@ func (a *app) checked(capability string, raw json.RawMessage, s *submission) (mo
 const maxInput = 16 << 20
 
 func (a *app) readInput(input string) (json.RawMessage, error) {
-	var raw []byte
-	var err error
-	from := "--input"
-	switch {
-	case input == "":
+	if input == "" {
 		return nil, usage(errors.New("what should be sent? give --input JSON, @FILE or -"))
-	case input == "-":
-		from = "standard input"
-		raw, err = io.ReadAll(io.LimitReader(a.in, maxInput))
-	case input[0] == '@':
-		from = input[1:]
-		raw, err = os.ReadFile(from)
-	default:
-		raw = []byte(input)
 	}
+	raw, from, err := a.readText(input, "--input")
 	if err != nil {
-		return nil, usage(fmt.Errorf("read %s: %w", from, err))
+		return nil, err
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
@@ -162,12 +183,36 @@ func (a *app) readInput(input string) (json.RawMessage, error) {
 	return compact.Bytes(), nil
 }
 
+// readText reads what a flag gives itself, from a file, or on standard input; it
+// returns where that was, too.
+func (a *app) readText(given, flag string) (raw []byte, from string, err error) {
+	switch {
+	case given == "-":
+		from = "standard input"
+		raw, err = io.ReadAll(io.LimitReader(a.in, maxInput))
+	case given != "" && given[0] == '@':
+		from = given[1:]
+		raw, err = os.ReadFile(from)
+	default:
+		return []byte(given), flag, nil
+	}
+	if err != nil {
+		return nil, from, usage(fmt.Errorf("read %s: %w", from, err))
+	}
+	return raw, from, nil
+}
+
 // submit journals, sends and watches a checked request.
 func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.Request, s submission) error {
 	log, err := d.actionLog(ctx, action)
 	if err != nil {
 		return err
 	}
+	release, err := log.Hold()
+	if err != nil {
+		return err
+	}
+	defer release()
 	actor := d.actor(log, action)
 	switch err := actor.Prepare(ctx, req, fresh); {
 	case errors.Is(err, act.ErrKnown):
@@ -183,23 +228,21 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	posted := make(chan error, 1)
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() {
-		posted <- actor.Post(sending, req)
-	}()
+	d.spawn(func() { posted <- actor.Post(sending, req) })
 	if s.detach {
 		return d.detach(ctx, actor, posted)
 	}
-	fmt.Fprintf(d.err, "aipscope: submitted %s\n", action)
+	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
 	watching, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	answered := make(chan error, 1)
-	go func() {
+	d.spawn(func() {
 		err := <-posted
 		if err != nil {
 			refuse(err)
 		}
 		answered <- err
-	}()
+	})
 	s.watch.posted = answered
 	s.watch.capability = req.Capability
 	err = d.watch(watching, action, s.watch)

@@ -86,7 +86,7 @@ func (d *desk) watch(ctx context.Context, action string, opt watchOptions) error
 		if err != nil || next == "" {
 			return err
 		}
-		fmt.Fprintf(d.err, "aipscope: %s is judged by %s, which is watched instead\n", safe.Line(action), safe.Line(next))
+		fmt.Fprintf(d.err, "aipscope: %s is judged by %s, which is watched instead: the key is that action's\n", safe.Line(action), safe.Line(next))
 		action, opt.posted = next, nil
 	}
 	return fmt.Errorf("watch %s: each action names another one as its owner", action)
@@ -97,18 +97,36 @@ func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (n
 	if err != nil {
 		return "", err
 	}
+	release, err := log.Hold()
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if err := d.sayForgotten(ctx, log); err != nil {
+		return "", err
+	}
 	w := follow.Start(ctx, follow.Config{Source: d.source(action), Log: log, Client: d.client, Logger: d.app.log})
 	defer w.Close()
 	if opt.posted != nil {
-		go func() {
+		d.spawn(func() {
 			// The answer to a submission may tell more than the stream does.
 			if err := <-opt.posted; err == nil {
 				w.Poke()
 			}
-		}()
+		})
 	}
 	face := face{desk: d, action: action, log: log, batches: w.Next, options: opt, live: true}
 	return face.show(ctx)
+}
+
+// sayForgotten tells that what follows is read from the daemon again.
+func (d *desk) sayForgotten(ctx context.Context, log *store.Log) error {
+	at, ok, err := log.Forgotten(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	fmt.Fprintf(d.err, "aipscope: it was forgotten on %s; what the daemon still has of it is journaled anew\n", at.Local().Format(time.DateTime))
+	return nil
 }
 
 // face is one action as it is shown, on a terminal or not.

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"aipscope/model"
+)
+
+// Health is what Check found of a journal.
+type Health struct {
+	Path      string
+	Bytes     int64 // of the journal's files together
+	WAL       int64 // of those, in the write-ahead log
+	Schema    int   // version of its tables
+	SQLite    string
+	Actions   int
+	Rows      int
+	Chunks    int
+	Forgotten int      // actions of which the ID alone is kept
+	Unwiped   bool     // removed content may still stand in the files
+	Faults    []string // what is wrong with it, without content; none when it is sound
+}
+
+// maxFaults bounds how many faults are listed.
+const maxFaults = 20
+
+// Check reads the whole journal and says whether it is sound: SQLite's own
+// structures, every row, and what the list of actions counts. Others may go on
+// writing meanwhile.
+func (j *Journal) Check(ctx context.Context) (Health, error) {
+	h := Health{Path: j.path}
+	if err := j.check(ctx, &h); err != nil {
+		return h, fmt.Errorf("check the journal: %w", explain(err))
+	}
+	return h, nil
+}
+
+func (j *Journal) check(ctx context.Context, h *Health) error {
+	tx, err := j.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one state of it throughout
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	err = tx.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), sqlite_version(),
+		(SELECT count(*) FROM actions), (SELECT count(*) FROM forgotten)`).Scan(&h.Schema, &h.SQLite, &h.Actions, &h.Forgotten)
+	if err != nil {
+		return err
+	}
+	if h.Unwiped, err = j.unwiped(ctx, tx); err != nil {
+		return err
+	}
+	if err := structures(ctx, tx, h); err != nil || len(h.Faults) > 0 {
+		return err // the rest of a damaged file says nothing
+	}
+	if err := everyRow(ctx, tx, h); err != nil {
+		return err
+	}
+	return j.sizes(h)
+}
+
+func (h *Health) fault(format string, args ...any) {
+	if len(h.Faults) < maxFaults {
+		h.Faults = append(h.Faults, fmt.Sprintf(format, args...))
+	}
+}
+
+func structures(ctx context.Context, tx *sql.Tx, h *Health) error {
+	found, err := tx.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults))
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	for found.Next() {
+		var line string
+		if err := found.Scan(&line); err != nil {
+			return err
+		}
+		if line != "ok" {
+			h.fault("%s", line)
+		}
+	}
+	return found.Err()
+}
+
+// everyRow decodes every row, and compares what there is of an action with what
+// its line in the list says.
+func everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
+	type count struct{ head, chunks, rows int64 }
+	listed, is := map[int64]count{}, map[int64]count{}
+	names := map[int64]string{}
+	actions, err := tx.QueryContext(ctx, `SELECT id, action, head, chunks FROM actions`)
+	if err != nil {
+		return err
+	}
+	defer actions.Close()
+	for actions.Next() {
+		var id int64
+		var name string
+		var c count
+		if err := actions.Scan(&id, &name, &c.head, &c.chunks); err != nil {
+			return err
+		}
+		listed[id], names[id] = c, name
+	}
+	if err := actions.Err(); err != nil {
+		return err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT id, action, kind, at, body FROM rows ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, action, at int64
+		var kind string
+		var body []byte
+		if err := rows.Scan(&id, &action, &kind, &at, &body); err != nil {
+			return err
+		}
+		h.Rows++
+		if id>>numberBits != action {
+			h.fault("row %d is filed under another action", id)
+		}
+		c := is[action]
+		c.head, c.rows = id&maxNumber, c.rows+1
+		if model.RowKind(kind) == model.RowChunk {
+			c.chunks++
+			h.Chunks++
+		}
+		is[action] = c
+		if _, err := model.DecodeRow(model.RowKind(kind), timeOf(at), body); err != nil {
+			h.fault("row %d of %s cannot be read", id&maxNumber, names[action])
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for id, c := range is {
+		l, ok := listed[id]
+		switch {
+		case !ok:
+			h.fault("%d rows belong to no action", c.rows)
+		case l.head != c.head || l.chunks != c.chunks:
+			h.fault("%s: the list of actions says %d chunks up to row %d, there are %d up to row %d", names[id], l.chunks, l.head, c.chunks, c.head)
+		}
+	}
+	for id, l := range listed {
+		if _, ok := is[id]; !ok && l.head != 0 {
+			h.fault("%s: none of its %d rows is there", names[id], l.head)
+		}
+	}
+	return nil
+}
+
+// sizes adds up the journal's files.
+func (j *Journal) sizes(h *Health) error {
+	if j.path == "" {
+		return nil
+	}
+	for _, name := range []string{j.path, j.path + "-wal", j.path + "-shm"} {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		h.Bytes += info.Size()
+		if name == j.path+"-wal" {
+			h.WAL = info.Size()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+//go:build !unix
+
+package cli
+
+import (
+	"context"
+	"os"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// hasJobs says that the system can stop and continue a process.
+const hasJobs = false
+
+var writeSignals []os.Signal
+
+func leaveBackground() {}
+
+// jobs stands for job control where there is none.
+type jobs struct{}
+
+func newJobs(context.Context, *os.File) *jobs { return &jobs{} }
+
+func (j *jobs) watch(_ *tea.Program, done <-chan struct{}) { <-done }
+
+func (j *jobs) filter(_ tea.Model, msg tea.Msg) tea.Msg {
+	if _, ok := msg.(tea.SuspendMsg); ok {
+		return nil
+	}
+	return msg
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"aipscope/ui"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/term"
+)
+
+// screen is the terminal while a console has it. However the console ends, the
+// terminal is given back: raw mode left, the cursor shown, the alternate screen gone.
+type screen struct {
+	*ui.SyncOutput
+	in, out *os.File
+	before  *term.State
+	plain   bool // no alternate screen: what is drawn stays
+	broke   func(stack []byte)
+	lost    func(error)
+	direct  atomic.Bool // the frames' writer broke down: write past it
+}
+
+// Write is called in a goroutine of bubbletea's.
+func (s *screen) Write(p []byte) (n int, err error) {
+	if s.direct.Load() {
+		return s.out.Write(p)
+	}
+	defer func() {
+		if recover() != nil {
+			s.direct.Store(true)
+			s.broke(debug.Stack())
+			n, err = len(p), nil
+		}
+	}()
+	if n, err = s.SyncOutput.Write(p); err != nil {
+		s.lost(err)
+	}
+	return n, err
+}
+
+// given is what ends everything that a console turns on.
+const given = "\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h"
+
+// rescue gives the terminal back past bubbletea, which may hang in a write.
+func (s *screen) rescue() {
+	_ = term.Restore(s.in.Fd(), s.before)
+	end := given + "\x1b[?1049l"
+	if s.plain {
+		// What was drawn may have been revealed.
+		end = given + "\x1b[H\x1b[J"
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.WriteString(s.out, end) // a terminal that takes nothing is no reason to stay
+	}()
+	select {
+	case <-done:
+	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// runScreen runs a model on the terminal until it quits, ctx ends, or timeout
+// (0 for none) is over.
+func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, timeout time.Duration) error {
+	before, err := term.GetState(in.Fd())
+	if err != nil {
+		return fmt.Errorf("read the terminal's state: %w", err)
+	}
+	s := &screen{
+		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.set.PlainScreen, broke: a.broke,
+		lost: func(error) { a.end(nil) }, // nobody sees the screen any more
+	}
+	a.screen.Store(s)
+	defer a.screen.Store(nil)
+	model := &guardedModel{inner: m, broke: a.broke}
+	jobs := newJobs(ctx, in)
+	// Signals and panics are ours (see untilSignal, guardedModel); the context ends the
+	// program by a message, so that it can conceal what it shows.
+	options := []tea.ProgramOption{
+		tea.WithoutCatchPanics(), tea.WithoutSignalHandler(), tea.WithFilter(jobs.filter), tea.WithInput(in), tea.WithOutput(s),
+	}
+	if !s.plain {
+		options = append(options, tea.WithAltScreen())
+	}
+	program := tea.NewProgram(model, options...)
+	done := make(chan struct{})
+	defer close(done)
+	a.spawn(func() { jobs.watch(program, done) })
+	a.spawn(func() {
+		var over <-chan time.Time
+		if timeout > 0 {
+			t := time.NewTimer(timeout)
+			defer t.Stop()
+			over = t.C
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+		case <-done:
+			return
+		}
+		program.Send(ui.LeaveMsg{})
+	})
+	err = guarded(func() error {
+		_, err := program.Run()
+		return err
+	})
+	if stackOf(err) != nil { // a panic of bubbletea's own, out of its loop
+		s.rescue()
+		return err
+	}
+	if cause := context.Cause(ctx); stackOf(cause) != nil {
+		return cause
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("run the console: %w", err)
+	}
+	return nil
+}
