@@ -21,7 +21,27 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.move(m)
 		return nil
 	}
+	if c.place()&(inActions|inFilterList) != 0 && do.ofList() {
+		return c.actActions(do)
+	}
 	switch do {
+	case doIdentity:
+		c.verdictTop = 0
+		c.push(inIdentity)
+	case doPalette:
+		c.window = newPalette(c)
+	case doCopy:
+		c.window = newCopyDialog(c)
+	case doSave:
+		c.saveCopy()
+	case doExport:
+		c.askExport()
+	case doActions:
+		return c.desk.show(c.desk.home)
+	case doNextAction:
+		return c.desk.cycle(1)
+	case doPrevAction:
+		return c.desk.cycle(-1)
 	case doNextPane:
 		c.focusOn((c.focus + 1) % panes)
 	case doPrevPane:
@@ -67,6 +87,10 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doFoldNode:
 		c.sheet.toggleFold()
 	case doReveal:
+		if c.place() == inIdentity {
+			c.identityRevealed = !c.identityRevealed
+			return nil
+		}
 		c.sheet.revealed = !c.sheet.revealed
 		c.reveal()
 		return tea.Batch(c.load(), c.scanning())
@@ -85,8 +109,16 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doConfirm:
 		c.confirming = newConfirmDialog(&c.styles, c.turn)
 	case doToggle:
+		if c.window != nil {
+			c.window.toggle()
+			return nil
+		}
 		c.confirming.toggle()
 	case doAccept:
+		if w := c.window; w != nil {
+			c.window = nil
+			return w.accept(c)
+		}
 		switch {
 		case c.cancelling != nil:
 			return c.sendCancel()
@@ -108,11 +140,15 @@ func (c *Console) move(m motion) {
 		c.confirming.list.move(m)
 	case inPrompt:
 		c.prompt.recall(m, c.chunks.hunt.asked)
-	case inVerdict, inHelp:
+	case inPalette, inCopy:
+		c.window.move(m)
+	case inVerdict, inIdentity, inHelp:
 		lines := len(c.overlayLines())
 		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
 	case inChunk, inTool:
 		c.sheet.move(m)
+	case inActions, inFilterList:
+		c.actions.move(m)
 	default:
 		switch c.focus {
 		case paneAssistant:
@@ -148,11 +184,14 @@ func (c *Console) back() tea.Cmd {
 		c.confirming = nil
 	case c.prompt != nil:
 		c.prompt = nil
+	case c.window != nil:
+		c.window = nil
 	case c.helping:
 		c.helping = false
 	case len(c.views) > 0:
+		c.identityRevealed = false
 		c.views = c.views[:len(c.views)-1]
-		if n := len(c.views); n > 0 && c.views[n-1] != inVerdict {
+		if n := len(c.views); n > 0 && c.views[n-1]&(inChunk|inTool) != 0 {
 			c.closeSheet()
 			c.layout()
 			return tea.Batch(c.load(), c.scanning())
@@ -178,7 +217,11 @@ func (c *Console) leaving() bool { return c.asked }
 // leave ends the console at once when nothing is lost by it, or when asked
 // twice; a first time it says that the action goes on.
 func (c *Console) leave(do intent) tea.Cmd {
-	if c.over() || c.asked {
+	n := c.goingOn()
+	if n == 0 || c.asked {
+		if c.desk != nil {
+			return c.desk.leave()
+		}
 		c.left = true
 		return c.quit()
 	}
@@ -188,6 +231,9 @@ func (c *Console) leave(do intent) tea.Cmd {
 		key = "ctrl+c"
 	}
 	say := "The action goes on without this console. "
+	if n > 1 || c.over() {
+		say = counted(n, "watched action goes", "watched actions go") + " on without this console. "
+	}
 	if c.cancelPending() {
 		say = "The cancellation has no answer yet. "
 	}

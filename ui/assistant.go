@@ -323,7 +323,7 @@ func (p *assistantPane) mark(s *stretch) string {
 			what = "an answer to its question"
 		}
 		if wait := p.turn.Waiting(); wait != nil && wait.Since == s.seg.First {
-			return st.word(model.AwaitingApproval).in(cut(st.wordGlyph(model.AwaitingApproval)+" waiting for "+what+", since chunk "+sequence(s.seg.First), w))
+			return st.word(model.AwaitingApproval).in(cut(prefix(st.wordGlyph(model.AwaitingApproval))+"waiting for "+what+", since chunk "+sequence(s.seg.First), w))
 		}
 		return st.dim.in(cut(lead+"waited for "+what, w))
 	case model.SegmentThinking:

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -218,7 +219,7 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	flag, tone := " ", st.dim
 	switch {
 	case e.Conflict:
-		flag, tone = st.wordGlyph(model.Contradicted), st.word(model.Contradicted)
+		flag, tone = cmp.Or(st.wordGlyph(model.Contradicted), "!"), st.word(model.Contradicted)
 	case e.Recovered:
 		flag = st.signs.recovered
 	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:

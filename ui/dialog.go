@@ -26,13 +26,13 @@ type cancelDialog struct {
 }
 
 func newCancelDialog(st *styles) *cancelDialog {
-	return &cancelDialog{st: st, input: newField(200)}
+	return &cancelDialog{st: st, input: newInput()}
 }
 
-// newField is a line to type into, of at most so many characters.
-func newField(limit int) textinput.Model {
+// newInput is a line to type in.
+func newInput() textinput.Model {
 	in := textinput.New()
-	in.CharLimit = limit
+	in.CharLimit = 200
 	in.Prompt = ""
 	in.Cursor.SetMode(cursor.CursorStatic)
 	in.Focus()
@@ -60,12 +60,9 @@ func (d *cancelDialog) view(action string, settled bool, w int) []string {
 		lines = append(lines, "")
 		say(st.alarm, "The action has its outcome: there is nothing left to cancel.")
 	}
-	lines = append(lines, "", " "+st.dim.in("reason ")+d.field(max(1, inner-8)), "")
+	lines = append(lines, "", " "+st.dim.in("reason ")+st.field(d.input, max(1, inner-8)), "")
 	return st.box(framed{title: "Cancel", focused: true}, lines, w, len(lines)+2)
 }
-
-// field draws the reason with its cursor.
-func (d *cancelDialog) field(w int) string { return d.st.field(d.input, w) }
 
 // field draws what is typed with its cursor, the end of a long text.
 func (s *styles) field(in textinput.Model, w int) string {

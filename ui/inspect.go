@@ -21,7 +21,8 @@ import (
 type sheetView struct {
 	name string
 	tree *tree
-	say  string // instead of a tree
+	raw  json.RawMessage // what the tree is of, as it may be shown
+	say  string          // instead of a tree
 }
 
 // The names of the views.
@@ -78,7 +79,7 @@ func (q chunkRequest) shown(raw json.RawMessage) json.RawMessage {
 }
 
 func (q chunkRequest) view(name string, raw json.RawMessage) sheetView {
-	return sheetView{name: name, tree: newTree(raw, q.signs)}
+	return sheetView{name: name, tree: newTree(raw, q.signs), raw: raw}
 }
 
 // record is a provider's frame for the tree, with the size of its raw data for

@@ -51,6 +51,16 @@ const (
 	doHelp
 	doLeave
 	doInterrupt
+	doActions
+	doNextAction
+	doPrevAction
+	doFilterList
+	doReload
+	doIdentity
+	doPalette
+	doCopy
+	doSave
+	doExport
 	doSuspend
 )
 
@@ -85,9 +95,18 @@ const (
 	inCancel
 	inConfirm
 	inPrompt
+	inActions
+	inFilterList
+	inIdentity
+	inPalette
+	inCopy
+	inFile
+	inExport
 
-	inViews = inPanes | inChunk | inTool | inVerdict
-	inTexts = inPanes | inChunk | inTool | inVerdict | inHelp
+	inViews = inPanes | inChunk | inTool | inVerdict | inIdentity
+	inTexts = inViews | inHelp | inActions
+
+	inTyping = inCancel | inPrompt | inFilterList | inPalette | inFile | inExport // text is typed: keys that mean nothing else are part of it
 )
 
 // binding is one row of the key table.
@@ -126,6 +145,31 @@ var keyTable = []binding{
 
 	bind(doBack, inHelp, 1, "esc", "back", nil, "esc", "?", "q", "enter"),
 
+	bind(doAccept, inPalette, 1, "enter", "do it", (*Console).mayAcceptWindow, "enter"),
+	bind(doUp, inPalette, 0, "↑", "up", nil, "up"),
+	bind(doDown, inPalette, 0, "↓", "down", nil, "down"),
+	bind(doBack, inPalette, 2, "esc", "back", nil, "esc"),
+
+	bind(doAccept, inCopy, 1, "enter", "to the clipboard", (*Console).mayAcceptWindow, "enter"),
+	bind(doSave, inCopy, 2, "f", "to a file", (*Console).maySave, "f"),
+	bind(doUp, inCopy, 0, "↑ k", "up", nil, "up", "k"),
+	bind(doDown, inCopy, 0, "↓ j", "down", nil, "down", "j"),
+	bind(doBack, inCopy, 3, "esc", "back", nil, "esc", "q"),
+
+	bind(doAccept, inFile|inExport, 1, "enter", "write", (*Console).mayAcceptWindow, "enter"),
+	bind(doToggle, inExport, 2, "tab", "masked or revealed", nil, "tab"),
+	bind(doBack, inFile|inExport, 3, "esc", "back", nil, "esc"),
+
+	bind(doOpen, inActions, 1, "enter", "watch", (*Console).mayWatch, "enter"),
+	bind(doBack, inActions, 2, "esc", "clear the filter", (*Console).mayClear, "esc"),
+	bind(doBack, inActions, 2, "esc", "back", (*Console).mayReturn, "esc", "a", "backspace"),
+	bind(doFilterList, inActions, 3, "/", "filter", nil, "/"),
+	bind(doReload, inActions, 4, "R", "read again", nil, "R"),
+	bind(doAccept, inFilterList, 1, "enter", "watch", (*Console).mayWatch, "enter"),
+	bind(doBack, inFilterList, 2, "esc", "no filter", nil, "esc"),
+	bind(doUp, inFilterList, 0, "↑", "up", nil, "up"),
+	bind(doDown, inFilterList, 0, "↓", "down", nil, "down"),
+
 	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
 	bind(doUnpick, inPanes, 1, "esc", "stop pointing", (*Console).mayUnpick, "esc"),
 	bind(doNow, inPanes, 1, "esc", "back to now", (*Console).lookingBack, "esc"),
@@ -145,8 +189,8 @@ var keyTable = []binding{
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
 	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),
 	bind(doEarlier, inPanes, 2, "[", "earlier", (*Console).traveling, "["),
-	bind(doLater, inPanes, 2, "]", "later", (*Console).mayReturn, "]"),
-	bind(doSearch, inPanes|inChunk, 6, "/", "search", (*Console).maySearch, "/"),
+	bind(doLater, inPanes, 2, "]", "later", (*Console).mayGoOn, "]"),
+	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
 	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
 	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
 	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
@@ -164,17 +208,27 @@ var keyTable = []binding{
 	bind(doFreeze, inPanes, 8, "space", "freeze", (*Console).mayFreeze, " "),
 	bind(doFreeze, inPanes, 2, "space", "go on", (*Console).isFrozen, " "),
 	bind(doConfirm, inPanes|inVerdict, 2, "e", "confirm", (*Console).mayConfirm, "e"),
-	bind(doVerdict, inPanes|inChunk|inTool, 9, "v", "verdict", nil, "v"),
+	bind(doVerdict, inPanes|inChunk|inTool|inIdentity, 9, "v", "verdict", nil, "v"),
 	bind(doBack, inChunk|inTool, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doBack, inVerdict, 1, "esc", "back", nil, "esc", "backspace", "v"),
+	bind(doReveal, inIdentity, 3, "r", "reveal", (*Console).identityMasked, "r"),
+	bind(doReveal, inIdentity, 3, "r", "mask", (*Console).identityOpen, "r"),
+	bind(doBack, inIdentity, 1, "esc", "back", nil, "esc", "backspace", "i"),
 	bind(doUp, inTexts, 0, "↑ k", "up", nil, "up", "k"),
 	bind(doDown, inTexts, 0, "↓ j", "down", nil, "down", "j"),
 	bind(doPageUp, inTexts, 0, "pgup ctrl+b", "page up", nil, "pgup", "ctrl+b", "ctrl+u"),
 	bind(doPageDown, inTexts, 0, "pgdn ctrl+f", "page down", nil, "pgdown", "ctrl+f", "ctrl+d"),
 	bind(doTop, inTexts, 0, "g home", "first", nil, "home", "g"),
 	bind(doBottom, inTexts, 0, "G end", "last, and follow", nil, "end", "G"),
-	bind(doHelp, inViews, 10, "?", "help", nil, "?"),
-	bind(doLeave, inViews, 11, "q", "leave", nil, "q"),
+	bind(doActions, inViews, 9, "a", "actions", (*Console).mayList, "a"),
+	bind(doNextAction, inViews, 8, ">", "next action", (*Console).maySwitch, ">"),
+	bind(doPrevAction, inViews, 0, "<", "previous action", (*Console).maySwitch, "<"),
+	bind(doIdentity, inPanes|inChunk|inTool|inVerdict, 0, "i", "identity", nil, "i"),
+	bind(doCopy, inViews, 0, "y", "copy", (*Console).mayCopy, "y"),
+	bind(doExport, inViews, 0, "x", "export", (*Console).mayExport, "x"),
+	bind(doPalette, inViews|inActions, 0, ":", "name an action", nil, ":"),
+	bind(doHelp, inViews|inActions, 10, "?", "help", nil, "?"),
+	bind(doLeave, inViews|inActions, 11, "q", "leave", nil, "q"),
 }
 
 // works reports whether the row's keys mean something now.
@@ -184,7 +238,7 @@ func (b binding) works(c *Console) bool {
 
 // intentOf resolves a key.
 func (c *Console) intentOf(msg tea.KeyMsg) intent {
-	for _, b := range keyTable {
+	for _, b := range c.cfg.Keys.table() {
 		if key.Matches(msg, b.Binding) && b.works(c) {
 			return b.intent
 		}

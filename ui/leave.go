@@ -34,6 +34,7 @@ func (c *Console) suspend() tea.Cmd {
 func (c *Console) conceal() {
 	c.views = nil
 	c.closeSheet()
+	c.identityRevealed = false
 	c.dirty = true
 }
 

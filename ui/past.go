@@ -84,4 +84,4 @@ func (c *Console) pastText() string {
 
 func (c *Console) mayTravel() bool { return c.past == nil && len(c.chunks.entries) > 1 }
 func (c *Console) traveling() bool { return c.past != nil }
-func (c *Console) mayReturn() bool { return c.past != nil && c.past.entry < len(c.chunks.entries)-1 }
+func (c *Console) mayGoOn() bool   { return c.past != nil && c.past.entry < len(c.chunks.entries)-1 }

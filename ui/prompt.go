@@ -20,7 +20,8 @@ type prompt struct {
 // askFor opens the prompt, a filter's with what it is now.
 func (c *Console) askFor(filter bool) {
 	h := c.chunks.hunt
-	p := &prompt{filter: filter, input: newField(500), at: len(h.asked)}
+	p := &prompt{filter: filter, input: newInput(), at: len(h.asked)}
+	p.input.CharLimit = 500
 	if filter && h.filtering() {
 		p.input.SetValue(h.filter.query.source)
 	}

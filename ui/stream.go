@@ -13,6 +13,7 @@ import (
 
 const (
 	frameTime = time.Second / 30 // the stream is drawn no more often than this
+	plainTime = time.Second      // and a plain screen no more often than this: what changes is read aloud
 	batchRows = 4096             // and no more than this is folded between two keys
 	heldRows  = 50_000           // a frozen screen stops asking here; the watch reads the rest from the journal
 )
@@ -89,7 +90,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 	} else {
 		c.hold(m.Rows)
 	}
-	return tea.Batch(c.ask(), c.confirmBefore())
+	return tea.Batch(c.ask(), c.confirmBefore(), c.tell(m.History))
 }
 
 // ask returns the next wait, unless nothing will come or nothing more can be
@@ -102,7 +103,11 @@ func (c *Console) ask() tea.Cmd {
 		c.held.more = true
 		return nil
 	}
-	return next(c.ctx, c.cfg.Batches, c.lastBatch)
+	last := c.lastBatch
+	if c.styles.plain {
+		last = last.Add(plainTime - frameTime)
+	}
+	return next(c.ctx, c.cfg.Batches, last)
 }
 
 func (c *Console) hold(rows []model.Row) {
