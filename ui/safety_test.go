@@ -35,11 +35,8 @@ func harmless(t testing.TB, frame string) {
 	}
 }
 
-// evil is what a provider may put into any string.
-const evil = "\x1b]0;owned\a\x1b[2J\u202egnp.exe\u0085\r\n\t\u200b\u2066x\x9b31m"
-
 // hostileRows are rows with evil in every field that comes from outside.
-func hostileRows(t testing.TB) []model.Row {
+func hostileRows(t testing.TB, evil string) []model.Row {
 	b := turntest.Builder{TB: t}
 	b.Add(model.RowRequest, &model.Request{Capability: "cap:hermes_agent:" + evil + ":chat_stream"})
 	b.Add(model.RowStatus, &aip.Status{ActionID: evil, CapabilityID: "cap:hermes_agent:ev" + evil + ":chat_stream", State: aip.State(evil)})
@@ -73,7 +70,8 @@ var views = [][]string{
 }
 
 func TestNothingFromOutsideDrivesTheTerminal(t *testing.T) {
-	rows := hostileRows(t)
+	evil := turntest.Hostile()["everything"]
+	rows := hostileRows(t, evil)
 	synctest.Test(t, func(t *testing.T) {
 		for _, settled := range []bool{false, true} {
 			d := drive(t, 120, 40, func(c *Config) {

@@ -100,7 +100,7 @@ type pendingLine struct {
 func (d *desk) caller(endpoint string) *act.Caller {
 	return &act.Caller{
 		Service: d.client, Endpoint: endpoint, Now: d.now, Logger: d.app.log, Source: d.source, Requests: d.requests,
-		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.actionLog(ctx, action) },
+		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.hold(ctx, action) },
 		Tell: func(n act.Notice) {
 			text := n.Text
 			if n.Kind == act.NoticeWarning {

@@ -137,7 +137,7 @@ after any disconnect or crash.`,
 	f.StringVar(&a.flags.Theme, "theme", "", "colour `theme`")
 	f.StringVar(&a.flags.LogFile, "log-file", "", "write what happens, without content, to `file`")
 	f.StringVar(&a.flags.CAFile, "ca-file", "", "trust the certificate authorities in `file` (PEM)")
-	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback")
+	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback, and through proxies")
 	f.BoolVar(&a.flags.PlainScreen, "plain-screen", false, "a screen without boxes, colours and the alternate screen")
 	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
 	f.StringVar(&a.flags.Notify, "notify", "", "`how` the console tells of a verdict: bell, desktop (OSC 9, in tmux a bell) or none")

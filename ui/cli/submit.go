@@ -204,15 +204,10 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 
 // submit journals, sends and watches a checked request.
 func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.Request, s submission) error {
-	log, err := d.actionLog(ctx, action)
+	log, err := d.hold(ctx, action)
 	if err != nil {
 		return err
 	}
-	release, err := log.Hold()
-	if err != nil {
-		return err
-	}
-	defer release()
 	actor := d.actor(log, action)
 	switch err := actor.Prepare(ctx, req, fresh); {
 	case errors.Is(err, act.ErrKnown):

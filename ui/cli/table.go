@@ -48,8 +48,8 @@ func (a *app) runAlone(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.tell(ctx, shown)
-	return err
+	t.tell(ctx, shown)
+	return nil
 }
 
 // run shows the actions until the operator leaves.
@@ -141,7 +141,7 @@ func (t *table) close() {
 
 // tell leaves the last frame and every verdict in the scrollback, and keeps the
 // verdicts for the list.
-func (t *table) tell(ctx context.Context, desk *ui.Desk) (map[*face]model.Verdict, error) {
+func (t *table) tell(ctx context.Context, desk *ui.Desk) map[*face]model.Verdict {
 	shown := desk.Shown()
 	if shown != nil {
 		fmt.Fprint(t.out, shown.Final())
@@ -149,16 +149,13 @@ func (t *table) tell(ctx context.Context, desk *ui.Desk) (map[*face]model.Verdic
 	verdicts := map[*face]model.Verdict{}
 	for _, c := range desk.Watched() {
 		f := t.face(c)
-		v, err := f.judge(ctx, c.Turn())
-		if err != nil {
-			return nil, err
-		}
+		v := f.judge(ctx, c.Turn(), c.Err())
 		verdicts[f] = v
 		if c != shown {
 			fmt.Fprintf(t.out, "%s %s: %s\n", safe.Line(f.action), strings.ToUpper(words(v.Word)), safe.Line(v.Reason))
 		}
 	}
-	return verdicts, nil
+	return verdicts
 }
 
 func (t *table) face(c *ui.Console) *face {
