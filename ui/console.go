@@ -94,15 +94,20 @@ type Console struct {
 	tools         toolsPane
 	chunks        chunksPane
 
-	views      []place // opened over the panes, the last one in sight
-	sheet      sheet
-	toolShown  int64 // row of the open tool when it was shown
-	verdictTop int
-	helping    bool
-	cancelling *cancelDialog
-	confirming *confirmDialog
-	window     window // a dialog, or nil
-	told       bool   // that the outcome is there
+	views       []place // opened over the panes, the last one in sight
+	sheet       sheet
+	toolShown   int64         // row of the open tool when it was shown
+	resultShown *model.Result // of the open chunk's sheet
+	othersShown int           // other content that it shows
+	verdictTop  int
+	helping     bool
+	prompt      *prompt
+	past        *past
+	traceID     int // of the trace that is awaited
+	cancelling  *cancelDialog
+	confirming  *confirmDialog
+	window      window // a dialog, or nil
+	told        bool   // that the outcome is there
 
 	identityRevealed bool
 
@@ -193,7 +198,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
 	case batchMsg:
-		return c, tea.Batch(c.take(msg), c.refreshTool())
+		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
 		c.ticking = false
 		if c.ctx.Err() != nil {
@@ -201,6 +206,10 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		c.dirty = true
 		return c, c.tick()
+	case scanMsg:
+		return c, c.scanned(msg)
+	case traceMsg:
+		return c, c.tracedTo(msg)
 	case sheetMsg:
 		c.dirty = c.sheet.take(msg) || c.dirty
 	case cancelMsg:
@@ -240,6 +249,7 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	c.notice("", ink{})
+	c.traceID++ // whatever a trace finds, the operator has gone on
 	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
 }
@@ -249,6 +259,8 @@ func (c *Console) typed(msg tea.KeyMsg) {
 	switch c.place() {
 	case inCancel:
 		c.cancelling.typed(msg)
+	case inPrompt:
+		c.prompt.typed(msg)
 	case inPalette, inFile, inExport:
 		c.window.typed(msg)
 	case inFilterList:
@@ -289,6 +301,8 @@ func (c *Console) place() place {
 		return inCancel
 	case c.confirming != nil:
 		return inConfirm
+	case c.prompt != nil:
+		return inPrompt
 	case c.window != nil:
 		return c.window.place()
 	case c.helping:

@@ -130,6 +130,10 @@ func (c *Console) body(now time.Time) []string {
 	var out []string
 	switch c.underHelp() {
 	case inChunk, inTool:
+		c.sheet.marks, c.sheet.note = nil, ""
+		if q := c.chunks.hunt.search.query; q != nil && c.underHelp() == inChunk {
+			c.sheet.marks, c.sheet.note = q.marks, c.chunks.hunt.found(c.chunks.selectedEntry(), len(c.chunks.entries))
+		}
 		out = c.sheet.view()
 	case inVerdict:
 		out = c.overlay(framed{title: "Verdict"}, h)
@@ -140,7 +144,10 @@ func (c *Console) body(now time.Time) []string {
 		}
 		out = c.overlay(f, h)
 	default:
-		if c.frozen {
+		switch {
+		case c.past != nil:
+			now = c.chunks.entries[c.past.entry].At
+		case c.frozen:
 			now = c.frozenAt
 		}
 		out = c.panes(now, h)
@@ -206,13 +213,21 @@ func (c *Console) panes(now time.Time, h int) []string {
 // paneLines are the lines inside a pane, and what its border says.
 func (c *Console) paneLines(p paneID, now time.Time) ([]string, framed) {
 	focused := c.focus == p
+	when, alarm := "", c.past != nil
+	if alarm {
+		when = c.pastText()
+	}
 	switch p {
 	case paneTools:
-		return c.tools.view(now, focused), framed{title: "Tools", note: c.tools.note(), focused: focused}
+		note := c.tools.note()
+		if alarm {
+			note += ", " + when
+		}
+		return c.tools.view(now, focused), framed{title: "Tools", note: note, alarm: alarm, focused: focused}
 	case paneChunks:
 		return c.chunks.view(focused), framed{title: "Chunks", note: c.chunks.note(), footer: c.chunks.footer(), focused: focused}
 	}
-	return c.assistant.view(), framed{title: "Assistant", footer: c.assistant.footer(), focused: focused}
+	return c.assistant.view(), framed{title: "Assistant", note: when, alarm: alarm, footer: c.assistant.footer(), focused: focused}
 }
 
 func (c *Console) pane(p paneID, now time.Time, x, w, h int) []string {
@@ -226,7 +241,7 @@ func (c *Console) single(now time.Time, h int) []string {
 	st := &c.styles
 	lines, f := c.paneLines(c.focus, now)
 	row := " "
-	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(c.width >= 60), "3 Chunks " + number(len(c.chunks.entries))} {
+	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(c.width >= 60), "3 Chunks " + c.chunks.shortNote()} {
 		if paneID(p) == c.focus {
 			row += st.titleFocus.in("["+label+"]") + " "
 		} else {
@@ -249,6 +264,15 @@ func (c *Console) single(now time.Time, h int) []string {
 	return append(out, under)
 }
 
+// shortNote is the note in the row of counts, with the filter.
+func (p *chunksPane) shortNote() string {
+	s := number(len(p.entries))
+	if p.hunt.filtering() {
+		s = number(p.len()) + " of " + s
+	}
+	return s
+}
+
 // shortNote is the note in the row of counts.
 func (p *toolsPane) shortNote(room bool) string {
 	s := number(len(p.tools))
@@ -269,6 +293,10 @@ func (c *Console) Final() string {
 	c.width = w
 	defer func() { c.width = was }()
 
+	if c.past != nil {
+		c.toNow()
+	}
+	c.assistant.pick = pick{}
 	out := []string{c.header(c.now())}
 	p := &c.assistant
 	if pw, ph, top, paused, settled := p.w, p.h, p.top, p.paused, p.settled; p.total() > 0 {

@@ -47,6 +47,9 @@ func (c *Console) header(now time.Time) string {
 	if c.frozen {
 		parts = append(parts, part{text: c.heldText(), ink: st.alarm, rank: 2, right: true})
 	}
+	if c.past != nil {
+		parts = append(parts, part{text: c.pastText(), ink: st.alarm, rank: 2, right: true})
+	}
 	gap := "  "
 	if w >= 100 {
 		gap = "   "

@@ -46,6 +46,9 @@ func (c *Console) helpLines(w int) []string {
 // say.
 func (c *Console) hints(now time.Time) string {
 	st, w := &c.styles, c.width
+	if c.prompt != nil {
+		return c.prompt.line(st, w)
+	}
 	line, width, i := " ", 1, 0
 	say, tone := c.noticed, c.noticeInk
 	if say == "" {

@@ -20,6 +20,8 @@ var actionNames = map[intent]string{
 	doToggle: "mark", doHelp: "help", doLeave: "leave", doInterrupt: "interrupt",
 	doActions: "actions", doNextAction: "next-action", doPrevAction: "previous-action", doFilterList: "filter-actions", doReload: "read-again",
 	doIdentity: "identity", doPalette: "palette", doCopy: "copy", doSave: "copy-to-file", doExport: "export", doSuspend: "suspend",
+	doSearch: "search", doFilter: "filter", doNextHit: "next-found", doPrevHit: "previous-found", doNoSearch: "end-search", doNoFilter: "end-filter",
+	doNow: "now", doPick: "point", doUnpick: "stop-pointing", doNextView: "next-view", doPrevView: "previous-view", doFoldNode: "fold",
 }
 
 // Keymap is the key table with what a user has changed in it. The zero Keymap is

@@ -36,6 +36,18 @@ const (
 	doConfirm
 	doAccept
 	doToggle
+	doSearch
+	doFilter
+	doNextHit
+	doPrevHit
+	doNoSearch
+	doNoFilter
+	doNow
+	doPick
+	doUnpick
+	doNextView
+	doPrevView
+	doFoldNode
 	doHelp
 	doLeave
 	doInterrupt
@@ -82,6 +94,7 @@ const (
 	inHelp
 	inCancel
 	inConfirm
+	inPrompt
 	inActions
 	inFilterList
 	inIdentity
@@ -93,7 +106,7 @@ const (
 	inViews = inPanes | inChunk | inTool | inVerdict | inIdentity
 	inTexts = inViews | inHelp | inActions
 
-	inTyping = inCancel | inFilterList | inPalette | inFile | inExport // text is typed: keys that mean nothing else are part of it
+	inTyping = inCancel | inPrompt | inFilterList | inPalette | inFile | inExport // text is typed: keys that mean nothing else are part of it
 )
 
 // binding is one row of the key table.
@@ -125,6 +138,11 @@ var keyTable = []binding{
 	bind(doAccept, inConfirm, 1, "enter", "confirm what is marked", (*Console).confirmMarked, "enter"),
 	bind(doBack, inConfirm, 3, "esc", "back", nil, "esc", "q"),
 
+	bind(doAccept, inPrompt, 1, "enter", "go", nil, "enter"),
+	bind(doBack, inPrompt, 2, "esc", "back", nil, "esc"),
+	bind(doUp, inPrompt, 0, "↑", "what was asked before", nil, "up"),
+	bind(doDown, inPrompt, 0, "↓", "after that", nil, "down"),
+
 	bind(doBack, inHelp, 1, "esc", "back", nil, "esc", "?", "q", "enter"),
 
 	bind(doAccept, inPalette, 1, "enter", "do it", (*Console).mayAcceptWindow, "enter"),
@@ -153,6 +171,10 @@ var keyTable = []binding{
 	bind(doDown, inFilterList, 0, "↓", "down", nil, "down"),
 
 	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
+	bind(doUnpick, inPanes, 1, "esc", "stop pointing", (*Console).mayUnpick, "esc"),
+	bind(doNow, inPanes, 1, "esc", "back to now", (*Console).lookingBack, "esc"),
+	bind(doNoSearch, inPanes, 0, "esc", "end the search", (*Console).searched, "esc"),
+	bind(doNoFilter, inPanes, 0, "esc", "end the filter", (*Console).filteredOnly, "esc"),
 	bind(doCancel, inViews, 3, "c", "cancel", (*Console).mayCancel, "c"),
 	bind(doCancel, inViews, 0, "c", "nothing left to cancel", (*Console).mayCancelNothing, "c"),
 	bind(doNextPane, inPanes, 4, "tab", "pane", nil, "tab", "right", "l"),
@@ -161,14 +183,26 @@ var keyTable = []binding{
 	bind(doPane2, inPanes, 0, "2", "tools", nil, "2"),
 	bind(doPane3, inPanes, 0, "3", "chunks", nil, "3"),
 	bind(doOpen, inPanes, 5, "enter", "open", (*Console).mayOpen, "enter"),
-	bind(doOpen, inChunk, 5, "enter", "go to its tool", (*Console).mayOpenTool, "enter"),
+	bind(doPick, inPanes, 8, "enter", "point at a line", (*Console).mayPick, "enter"),
+	bind(doOpen, inPanes, 2, "enter", "open its chunk", (*Console).picking, "enter"),
+	bind(doOpen, inChunk, 5, "enter", "go to what it made", (*Console).mayOpenMade, "enter"),
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
+	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),
+	bind(doEarlier, inPanes, 2, "[", "earlier", (*Console).traveling, "["),
+	bind(doLater, inPanes, 2, "]", "later", (*Console).mayGoOn, "]"),
+	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
+	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
+	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
+	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
+	bind(doNextView, inChunk, 6, "tab", "view", (*Console).hasViews, "tab"),
+	bind(doPrevView, inChunk, 0, "shift+tab", "previous view", (*Console).hasViews, "shift+tab"),
+	bind(doFoldNode, inChunk, 7, "space", "fold", (*Console).hasViews, " "),
 	bind(doEarlier, inChunk, 4, "[", "earlier", nil, "[", "left", "h"),
 	bind(doLater, inChunk, 4, "]", "later", nil, "]", "right", "l"),
 	bind(doReveal, inChunk|inTool, 3, "r", "reveal", (*Console).masked, "r"),
 	bind(doReveal, inChunk|inTool, 3, "r", "mask", (*Console).revealed, "r"),
 	bind(doRaw, inChunk, 6, "b", "raw bytes", (*Console).pretty, "b"),
-	bind(doRaw, inChunk, 6, "b", "indented", (*Console).rawShown, "b"),
+	bind(doRaw, inChunk, 6, "b", "as a tree", (*Console).rawShown, "b"),
 	bind(doFold, inPanes, 6, "t", "thinking", (*Console).hasFolds, "t"),
 	bind(doZoom, inPanes, 7, "z", "zoom", (*Console).mayZoom, "z"),
 	bind(doFreeze, inPanes, 8, "space", "freeze", (*Console).mayFreeze, " "),

@@ -139,13 +139,17 @@ func (c *Console) apply(rows []model.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	before := c.turn.Revision()
+	before, restarts := c.turn.Revision(), c.turn.Restarts()
 	c.turn.Apply(rows)
 	if c.turn.Revision() == before {
 		return
 	}
 	c.verdict = c.turn.Verdict()
-	c.assistant.update(c.turn)
-	c.tools.update(c.turn)
 	c.chunks.update(c.turn)
+	switch {
+	case c.past == nil:
+		c.showTurn()
+	case c.turn.Restarts() != restarts:
+		c.lookBack() // chunks came before that moment
+	}
 }

@@ -51,6 +51,7 @@ type styles struct {
 	border, borderFocus    ink
 	title, titleFocus      ink
 	selected, cursor       ink
+	match                  ink // what a search found
 	alarm                  ink // what must not be overlooked
 
 	words map[model.Word]ink
@@ -66,7 +67,7 @@ func newStyles(l Look) styles {
 		text: l.ink(t.Role(themes.Text)), dim: l.dim(t), accent: l.ink(t.Role(themes.Accent)), key: l.ink(t.Role(themes.Accent)),
 		border: l.ink(t.Role(themes.Border)), borderFocus: l.ink(t.Role(themes.BorderFocus)),
 		title: l.ink(t.Role(themes.Title)), titleFocus: l.ink(t.Role(themes.Accent), bold),
-		selected: l.selection(t), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
+		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
 		words: map[model.Word]ink{}, marks: map[model.Mark]ink{}, tools: map[model.ToolStatus]ink{}, links: map[follow.LinkState]ink{},
 	}
 	for w := range g.Verdicts {

@@ -203,12 +203,16 @@ func hasCopy(items []copied, it copied) bool {
 	return false
 }
 
-// source is the open sheet's text, not wrapped and not cut.
+// source is the open sheet's text, or that of its view in focus: not wrapped and
+// not cut.
 func (s *sheet) source() string {
-	if s.body == nil {
-		return ""
+	switch v := s.viewInFocus(); {
+	case s.body != nil:
+		return s.body.s
+	case v != nil:
+		return contentText(v.raw, true, false, nil)
 	}
-	return s.body.s
+	return ""
 }
 
 func newCopyDialog(c *Console) *copyDialog {
