@@ -1,9 +1,9 @@
 package markdown
 
 import (
+	"maps"
 	"os"
 	"slices"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +15,7 @@ func TestLexerProbe(t *testing.T) {
 	}
 	n := 4000
 	rep := func(s string) string { return strings.Repeat(s, n/len(s)+1)[:n] }
-	pats := map[string]string{"a": rep("a"), "sp": rep(" "), "paren": rep("("), "lt": rep("<"), "dq": rep("\""), "sq": rep("'"), "bs": rep("\\"), "word": rep("a "), "nl": rep("\n"), "brace": rep("{"), "num": rep("0"), "dot": rep("a."), "colon": rep("a:"), "slash": rep("/*"), "slash2": rep("/"), "eq": rep("=a"), "br": rep("["), "lta": rep("<a b"), "comma": rep("a,"), "at": rep("@"), "hash": rep("#"), "dollar": rep("${"), "tick": rep("`"), "semi": rep(";"), "tab": rep("\t"), "dash": rep("-"), "under": rep("_"), "fn": rep("f(a "), "gen": rep("a<b"), "uni": rep("漢"), "lines": rep("a b\n"), "tnl": rep(" \n"), "dotd":rep("0."), "pipe":rep("|a"), "ex": rep("!"), "q": rep("?"), "amp": rep("&")}
+	pats := map[string]string{"a": rep("a"), "sp": rep(" "), "paren": rep("("), "lt": rep("<"), "dq": rep("\""), "sq": rep("'"), "bs": rep("\\"), "word": rep("a "), "nl": rep("\n"), "brace": rep("{"), "num": rep("0"), "dot": rep("a."), "colon": rep("a:"), "slash": rep("/*"), "slash2": rep("/"), "eq": rep("=a"), "br": rep("["), "lta": rep("<a b"), "comma": rep("a,"), "at": rep("@"), "hash": rep("#"), "dollar": rep("${"), "tick": rep("`"), "semi": rep(";"), "tab": rep("\t"), "dash": rep("-"), "under": rep("_"), "fn": rep("f(a "), "gen": rep("a<b"), "uni": rep("漢"), "lines": rep("a b\n"), "tnl": rep(" \n"), "dotd": rep("0."), "pipe": rep("|a"), "ex": rep("!"), "q": rep("?"), "amp": rep("&")}
 	seen := map[string]bool{}
 	o := newBlocks(options(80))
 	names := strings.Fields("go python javascript typescript tsx jsx java c cpp csharp rust ruby php swift kotlin scala bash fish powershell sql postgresql mysql html css scss xml json yaml toml ini docker make nginx diff markdown lua perl r haskell elixir erlang clojure dart groovy terraform protobuf graphql vim zig nix ocaml julia objective-c cmake http awk properties apacheconf systemd rst latex sass less vue svelte jsonnet fsharp vbnet")
