@@ -111,6 +111,8 @@ func scriptDaemon(ts *testscript.TestScript, _ bool, args []string) {
 			opt.Unstored = true
 		case "fail":
 			opt.Fail = failing(ts, value)
+		case "fault":
+			opt.Faults, err = aipd.ParseFaults(value)
 		default:
 			opt.Speed, err = strconv.ParseFloat(arg, 64)
 		}

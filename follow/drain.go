@@ -59,7 +59,7 @@ func (f *follower) readPages(ctx context.Context) error {
 		}
 		page, err := f.cfg.Client.Page(ctx, f.action, f.cursor, pageLimit, each("page.event", decodeEvent), each("page.chunk", decodeChunk))
 		if err == nil {
-			f.wrong, f.reloaded = 0, false
+			f.understood()
 			if count > 0 {
 				f.next = page.Cursor
 			}
@@ -88,8 +88,16 @@ func (f *follower) result(ctx context.Context) step {
 			return f.drain
 		}
 		matcher, res, err := f.readResult(ctx)
-		switch kind := client.KindOf(err); {
-		case err == nil && res.ActionID != "" && res.ActionID != f.action:
+		kind := client.KindOf(err)
+		none := err != nil && (kind == client.NoResult || kind == client.NotFound)
+		if err == nil || none {
+			f.understood()
+		}
+		switch {
+		case err == nil && res.ActionID == "":
+			f.attempts++
+			return f.retry(ctx, "the daemon's result does not say whose it is", 0, f.result)
+		case err == nil && res.ActionID != f.action:
 			if err := f.add(ctx, model.RowReplay, &model.Result{Result: res}); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
@@ -103,13 +111,16 @@ func (f *follower) result(ctx context.Context) step {
 			if err := f.waiting(ctx, res); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
-		case kind == client.NoResult, kind == client.NotFound:
+		case none && f.once:
+			return f.finish(nil)
+		case none:
 		default:
 			f.attempts++
 			return f.failed(ctx, err, f.result)
 		}
 		s, raw, err := f.cfg.Client.Status(ctx, f.action)
 		if err == nil {
+			f.understood()
 			err = f.status(ctx, s, raw)
 		} else {
 			f.attempts++
@@ -179,8 +190,8 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 	}
 	out := &model.Result{Result: res}
 	if isAggregate, hidden := aggregate(res.Output); isAggregate {
-		if hidden {
-			m.Unread()
+		if hidden || m.Empty() && len(f.held) > 0 {
+			m.Unread() // there is no list to compare with
 		}
 		match := m.Against(f.held)
 		out.Aggregate = &match

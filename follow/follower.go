@@ -28,7 +28,7 @@ var (
 	errCut      = errors.New("the stream ended without a terminal frame")
 	errTerminal = errors.New("the daemon said terminal")
 	errState    = errors.New("the action's state is terminal")
-	errSettled  = errors.New("the journal holds the outcome")
+	errSettled  = errors.New("another console read all and the outcome")
 )
 
 // fatal ends the watch: the journal failed.
@@ -59,6 +59,11 @@ type follower struct {
 	held       []model.Held        // provider frames of the journal, for the match
 	noted      map[string]struct{} // digests of what was kept and not applied
 	settled    bool
+	resulted   bool   // by a result
+	whole      bool   // settled by a follower, which reads all chunks first
+	stands     bool   // the journal began with a terminal state in a result's place
+	followed   bool   // the journal holds an event or a chunk
+	once       bool   // the journal held the outcome: the first trouble ends the asking
 	early      bool   // settled by the answer to a submission: chunks may still have to be read
 	lastStatus []byte // what the last status row said, without its time
 	lastResult []byte // the last result that settled nothing
@@ -70,6 +75,7 @@ type follower struct {
 	lives      int  // connections that stood
 	duplicates int
 	lastCode   string // of the last error row, since the last progress
+	lost       bool   // the daemon lost the cursor, and has sent nothing since
 
 	probing   bool // a status is being asked for
 	again     bool // once more when it is answered
@@ -98,14 +104,22 @@ func (f *follower) run(ctx context.Context) error {
 	if err := f.readHistory(ctx); err != nil {
 		return f.because(ctx, err)
 	}
-	if f.settled {
+	start := step(f.connect)
+	switch {
+	case f.settled && (f.followed || f.cursor != ""):
 		f.show(Link{State: Settled, Cursor: f.cursor})
 		return nil
+	case f.settled:
+		// The answer to a submission settled it before anything was followed.
+		f.once, f.early, start = true, true, f.drain
+	case f.stands:
+		// A result may have come since, and it wins over the state.
+		f.once, start = true, f.result
 	}
 	f.silence = time.NewTimer(silenceTime)
 	defer f.silence.Stop()
 	f.probe(ctx) // the capability is known soon
-	for next := step(f.connect); next != nil; {
+	for next := start; next != nil; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -134,6 +148,9 @@ func (f *follower) readHistory(ctx context.Context) error {
 			break
 		}
 	}
+	if f.settled && !f.resulted {
+		f.stands, f.settled = true, false
+	}
 	f.out.historyEnds()
 	var err error
 	if f.cursor, err = f.cfg.Log.Cursor(ctx); err != nil {
@@ -148,14 +165,19 @@ func (f *follower) observe(rows []model.Row) {
 	for _, r := range rows {
 		f.seen = r.Number
 		switch {
+		case r.Kind == model.RowEvent:
+			f.followed = true
 		case r.Kind == model.RowChunk && r.Chunk != nil:
+			f.followed = true
 			if h, ok := model.HeldOf(r.Chunk); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
-			f.settled = f.settled || r.Result.Settles()
+			if r.Result.Settles() {
+				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil
+			}
 		case r.Kind == model.RowSettled:
-			f.settled = true
+			f.settled, f.whole = true, true
 		case r.Kind == model.RowStatus && r.Status != nil:
 			f.lastStatus = gist(*r.Status)
 		case r.Kind == model.RowError && r.Error != nil:
@@ -182,7 +204,7 @@ func (f *follower) connect(ctx context.Context) step {
 	if err != nil {
 		return f.failed(ctx, err, f.connect)
 	}
-	f.wrong, f.reloaded = 0, false
+	f.understood()
 	f.lives++
 	f.count()
 	f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor})
@@ -197,7 +219,9 @@ func (f *follower) follow(ctx context.Context, s *stream) step {
 	end := errCut
 	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
 		if err == nil && ev.Data != "" {
-			err = f.frame(ctx, ev.Type, []byte(ev.Data))
+			if err = f.frame(ctx, ev.Type, []byte(ev.Data)); err == nil {
+				err = f.overtaken()
+			}
 		}
 		if err != nil {
 			end = err
@@ -246,7 +270,7 @@ func (f *follower) frame(ctx context.Context, name string, data []byte) error {
 
 // take puts an event or a chunk up for the next commit.
 func (f *follower) take(ctx context.Context, r model.Row) error {
-	f.lastFrame = r.At
+	f.lastFrame, f.lost = r.At, false
 	if len(f.pending) == 0 {
 		f.since = r.At
 	}
@@ -301,10 +325,20 @@ func (f *follower) flush(ctx context.Context) error {
 	if frames > duplicates { // something new: the link works
 		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
 	}
-	if f.settled && !f.early {
+	return nil
+}
+
+// overtaken ends what the follower is at when the journal holds an outcome that
+// it did not write itself.
+func (f *follower) overtaken() error {
+	switch {
+	case !f.settled || f.early:
+		return nil
+	case f.whole:
 		return errSettled
 	}
-	return nil
+	f.early = true
+	return errState
 }
 
 // absorb takes in what others of this console wrote to the journal: the answer
@@ -313,11 +347,7 @@ func (f *follower) absorb(ctx context.Context) error {
 	if _, err := f.commit(ctx, nil, ""); err != nil {
 		return err
 	}
-	if f.settled && !f.early {
-		f.early = true
-		return errState
-	}
-	return nil
+	return f.overtaken()
 }
 
 func (f *follower) commit(ctx context.Context, rows []model.Row, cursor string) (duplicates int, err error) {
@@ -328,6 +358,9 @@ func (f *follower) commit(ctx context.Context, rows []model.Row, cursor string) 
 	f.observe(got.Rows)
 	return got.Duplicates, nil
 }
+
+// understood notes that the daemon answered as one does.
+func (f *follower) understood() { f.wrong, f.reloaded = 0, false }
 
 func (f *follower) count() { f.out.count(f.duplicates, max(0, f.lives-1)) }
 
@@ -372,6 +405,9 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 			if err = f.probed(ctx, r); errors.Is(err, errState) && in != nil {
 				err = nil // unless the stream has nothing to say, it may end by itself
 			}
+			if err == nil {
+				err = f.overtaken()
+			}
 		case <-f.silence.C:
 			// A link that is cut again and again, or repeats itself, is as silent.
 			rest := silenceTime - time.Since(f.lastNews)
@@ -398,6 +434,9 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 
 // retry waits and tries again; while it follows, a terminal state ends the wait.
 func (f *follower) retry(ctx context.Context, reason string, atLeast time.Duration, again step) step {
+	if f.once {
+		return f.finish(nil)
+	}
 	wait := max(f.backoff(), min(atLeast, maxWait))
 	link := Link{State: Retrying, Attempt: f.attempts, Cursor: f.cursor, Reason: reason, Wait: wait}
 	draining := f.state == Draining
@@ -440,6 +479,9 @@ func (f *follower) finish(err error) step {
 }
 
 func (f *follower) refuse(reason string, err error) step {
+	if f.once {
+		return f.finish(nil)
+	}
 	f.show(Link{State: Refused, Attempt: f.attempts, Cursor: f.cursor, Reason: reason})
 	return f.finish(&Refusal{Reason: reason, Err: err})
 }

@@ -112,7 +112,7 @@ func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (n
 			}
 		})
 	}
-	face := face{desk: d, action: action, log: log, batches: w.Next, options: opt, live: true}
+	face := face{desk: d, action: action, at: d.client.URL(), log: log, batches: w.Next, options: opt, live: true}
 	return face.show(ctx)
 }
 
@@ -135,6 +135,14 @@ type face struct {
 	options watchOptions
 	live    bool
 	row     func(ctx context.Context, number int64) (model.Row, error)
+	at      string // the daemon's URL, "" where none is known
+	end     func() // ends the following, or nil
+}
+
+func (f *face) close() {
+	if f.end != nil {
+		f.end()
+	}
 }
 
 // show runs the face to its end and sets the exit code; next is the action to
