@@ -92,11 +92,7 @@ func givenBack(t *testing.T, name string, term *ptytest.Terminal, before any, al
 	if term.State(t) != before {
 		t.Errorf("%s: the terminal's modes are not what they were", name)
 	}
-	mark := "the end of what was written"
-	if _, err := term.TTY.WriteString(mark); err != nil {
-		t.Fatal(err)
-	}
-	term.Wait(t, 0, mark)
+	term.Mark(t)
 	all := term.Written()
 	for on, off := range map[string]string{"\x1b[?25l": "\x1b[?25h", "\x1b[?1049h": "\x1b[?1049l", "\x1b[?2004h": "\x1b[?2004l", "\x1b[?7l": "\x1b[?7h", "\x1b[?2026h": "\x1b[?2026l"} {
 		if strings.LastIndex(all, on) > strings.LastIndex(all, off) {

@@ -5,6 +5,7 @@ package ptytest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// Terminal is a terminal of 120 by 40 cells. It answers no queries.
+// Terminal is a terminal of 120 by 40 cells, with a dark background.
 type Terminal struct {
 	TTY    *os.File // the program's end
 	master *os.File
@@ -84,6 +85,10 @@ func (t *Terminal) read() {
 		close(t.more)
 		t.more = make(chan struct{})
 		t.mu.Unlock()
+		// bubbletea asks for the background when it is loaded, and waits long.
+		if bytes.Contains(p[:n], []byte("\x1b]11;?")) {
+			io.WriteString(t.master, "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[1;1R")
+		}
 		if err != nil {
 			return
 		}
@@ -97,22 +102,27 @@ func (t *Terminal) Written() string {
 	return t.written.String()
 }
 
-// Wait stays until text was written behind the first from bytes, and fails the
-// test after a minute.
+// Wait stays until text was written behind the first from bytes.
 func (t *Terminal) Wait(tb testing.TB, from int, text string) {
+	tb.Helper()
+	t.Until(tb, text, func(all string) bool { return strings.Contains(all[min(from, len(all)):], text) })
+}
+
+// Until stays until what was written is good, and fails the test after a minute.
+func (t *Terminal) Until(tb testing.TB, what string, good func(written string) bool) {
 	tb.Helper()
 	late := time.After(time.Minute)
 	for {
 		t.mu.Lock()
 		all, more := t.written.String(), t.more
 		t.mu.Unlock()
-		if strings.Contains(all[min(from, len(all)):], text) {
+		if good(all) {
 			return
 		}
 		select {
 		case <-more:
 		case <-late:
-			tb.Fatalf("%q was not written to the terminal; it got\n%q", text, all)
+			tb.Fatalf("%q was not written to the terminal; the last that it got is\n%q", what, all[max(0, len(all)-4000):])
 		}
 	}
 }
@@ -132,6 +142,41 @@ func (t *Terminal) State(tb testing.TB) syscall.Termios {
 	ioctl(tb, t.TTY, syscall.TCGETS, unsafe.Pointer(&state))
 	return state
 }
+
+// Mark writes something to the terminal and stays until it was read, and with it
+// all that was written before.
+func (t *Terminal) Mark(tb testing.TB) {
+	tb.Helper()
+	from := len(t.Written())
+	const mark = "\x1b[m\x1b[m\x1b[m"
+	if _, err := t.TTY.WriteString(mark); err != nil {
+		tb.Fatal(err)
+	}
+	t.Wait(tb, from, mark)
+}
+
+// Stop makes the terminal take nothing more, as ctrl+s does. Reading what was
+// written stops, too.
+func (t *Terminal) Stop(tb testing.TB) {
+	tb.Helper()
+	conn, err := t.TTY.SyscallConn()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var errno syscall.Errno
+	err = conn.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, tcxonc, tcooff)
+	})
+	if err != nil || errno != 0 {
+		tb.Fatalf("stop the terminal: %v, %v", err, errno)
+	}
+}
+
+// TCXONC and TCOOFF of the kernel's terminal interface.
+const (
+	tcxonc = 0x540a
+	tcooff = 0
+)
 
 // Vanish takes the terminal away, as when its window is closed.
 func (t *Terminal) Vanish() {
