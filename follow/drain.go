@@ -94,7 +94,10 @@ func (f *follower) result(ctx context.Context) step {
 			f.understood()
 		}
 		switch {
-		case err == nil && res.ActionID != "" && res.ActionID != f.action:
+		case err == nil && res.ActionID == "":
+			f.attempts++
+			return f.retry(ctx, "the daemon's result does not say whose it is", 0, f.result)
+		case err == nil && res.ActionID != f.action:
 			if err := f.add(ctx, model.RowReplay, &model.Result{Result: res}); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
@@ -108,6 +111,8 @@ func (f *follower) result(ctx context.Context) step {
 			if err := f.waiting(ctx, res); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
+		case none && f.once:
+			return f.finish(nil)
 		case none:
 		default:
 			f.attempts++
@@ -185,8 +190,8 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 	}
 	out := &model.Result{Result: res}
 	if isAggregate, hidden := aggregate(res.Output); isAggregate {
-		if hidden {
-			m.Unread()
+		if hidden || m.Empty() && len(f.held) > 0 {
+			m.Unread() // there is no list to compare with
 		}
 		match := m.Against(f.held)
 		out.Aggregate = &match

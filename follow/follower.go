@@ -59,7 +59,11 @@ type follower struct {
 	held       []model.Held        // provider frames of the journal, for the match
 	noted      map[string]struct{} // digests of what was kept and not applied
 	settled    bool
+	resulted   bool   // by a result
 	whole      bool   // settled by a follower, which reads all chunks first
+	stands     bool   // the journal began with a terminal state in a result's place
+	followed   bool   // the journal holds an event or a chunk
+	once       bool   // the journal held the outcome: the first trouble ends the asking
 	early      bool   // settled by the answer to a submission: chunks may still have to be read
 	lastStatus []byte // what the last status row said, without its time
 	lastResult []byte // the last result that settled nothing
@@ -100,14 +104,22 @@ func (f *follower) run(ctx context.Context) error {
 	if err := f.readHistory(ctx); err != nil {
 		return f.because(ctx, err)
 	}
-	if f.settled {
+	start := step(f.connect)
+	switch {
+	case f.settled && (f.followed || f.cursor != ""):
 		f.show(Link{State: Settled, Cursor: f.cursor})
 		return nil
+	case f.settled:
+		// The answer to a submission settled it before anything was followed.
+		f.once, f.early, start = true, true, f.drain
+	case f.stands:
+		// A result may have come since, and it wins over the state.
+		f.once, start = true, f.result
 	}
 	f.silence = time.NewTimer(silenceTime)
 	defer f.silence.Stop()
 	f.probe(ctx) // the capability is known soon
-	for next := step(f.connect); next != nil; {
+	for next := start; next != nil; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -136,6 +148,9 @@ func (f *follower) readHistory(ctx context.Context) error {
 			break
 		}
 	}
+	if f.settled && !f.resulted {
+		f.stands, f.settled = true, false
+	}
 	f.out.historyEnds()
 	var err error
 	if f.cursor, err = f.cfg.Log.Cursor(ctx); err != nil {
@@ -150,13 +165,16 @@ func (f *follower) observe(rows []model.Row) {
 	for _, r := range rows {
 		f.seen = r.Number
 		switch {
+		case r.Kind == model.RowEvent:
+			f.followed = true
 		case r.Kind == model.RowChunk && r.Chunk != nil:
+			f.followed = true
 			if h, ok := model.HeldOf(r.Chunk); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
 			if r.Result.Settles() {
-				f.settled, f.whole = true, f.whole || r.Result.Aggregate != nil
+				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil
 			}
 		case r.Kind == model.RowSettled:
 			f.settled, f.whole = true, true
@@ -416,6 +434,9 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 
 // retry waits and tries again; while it follows, a terminal state ends the wait.
 func (f *follower) retry(ctx context.Context, reason string, atLeast time.Duration, again step) step {
+	if f.once {
+		return f.finish(nil)
+	}
 	wait := max(f.backoff(), min(atLeast, maxWait))
 	link := Link{State: Retrying, Attempt: f.attempts, Cursor: f.cursor, Reason: reason, Wait: wait}
 	draining := f.state == Draining
@@ -461,6 +482,9 @@ func (f *follower) finish(err error) step {
 }
 
 func (f *follower) refuse(reason string, err error) step {
+	if f.once {
+		return f.finish(nil)
+	}
 	f.show(Link{State: Refused, Attempt: f.attempts, Cursor: f.cursor, Reason: reason})
 	return f.finish(&Refusal{Reason: reason, Err: err})
 }

@@ -250,28 +250,55 @@ func TestResumesBehindTheJournal(t *testing.T) {
 	})
 }
 
-func TestSettledJournalsNeedNoNetwork(t *testing.T) {
-	for name, last := range map[string]func() (model.Row, error){
-		"a result": func() (model.Row, error) {
-			return model.NewRow(model.RowResult, time.Now(), &model.Result{Result: aip.Result{ActionID: action, Status: aip.ResultFailed}})
-		},
-		"a terminal state": func() (model.Row, error) {
-			return model.NewRow(model.RowSettled, time.Now(), &model.Settled{State: aip.StateCancelled})
-		},
+func TestSettledJournalsAreHistory(t *testing.T) {
+	result := func() (model.Row, error) {
+		return model.NewRow(model.RowResult, time.Now(), &model.Result{Result: aip.Result{ActionID: action, Status: aip.ResultFailed}})
+	}
+	state := func() (model.Row, error) {
+		return model.NewRow(model.RowSettled, time.Now(), &model.Settled{State: aip.StateCancelled})
+	}
+	for name, c := range map[string]struct {
+		last   func() (model.Row, error)
+		cursor string
+		down   bool // the daemon does not answer
+		calls  bool
+		chunks int // that are read
+		result bool
+	}{
+		"a result needs no network":                             {result, "c1", true, false, 0, true},
+		"a result before anything was followed: ask once":       {result, "", false, true, 4, true},
+		"the same, and the daemon is down":                      {result, "", true, true, 0, true},
+		"a state in its place: a result may have come, it wins": {state, "", false, true, 4, true},
+		"the same, and the daemon is down ":                     {state, "c1", true, true, 0, false},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			row, err := last()
+			row, err := c.last()
 			if err != nil {
 				t.Fatal(err)
 			}
 			log := &followtest.Log{}
-			if _, err := log.Commit(t.Context(), 0, []model.Row{row}, "c4"); err != nil {
+			if _, err := log.Commit(t.Context(), 0, []model.Row{row}, c.cursor); err != nil {
 				t.Fatal(err)
 			}
-			d := newFake(t, nil)
+			d := newFake(t, turn(4))
+			if c.down {
+				down := refusal("storage.unavailable", "temporary")
+				d.onPage = func(_ int, w http.ResponseWriter, _ *http.Request) bool { say(w, 503, down); return true }
+				d.onResult = func(_ int, w http.ResponseWriter) { say(w, 503, down) }
+			}
 			s := run(t, d, log)
-			if s.states() != "settled" || len(s.rows) != 1 || s.last.Err != nil || len(d.calls) != 0 {
-				t.Errorf("%s, %d rows, %v, calls %v", s.states(), len(s.rows), s.last.Err, d.calls)
+			chunks, results := 0, 0
+			for _, r := range s.rows {
+				switch r.Kind {
+				case model.RowChunk:
+					chunks++
+				case model.RowResult:
+					results++
+				}
+			}
+			if last := s.links[len(s.links)-1]; last.State != follow.Settled || s.last.Err != nil ||
+				(len(d.calls) > 0) != c.calls || chunks != c.chunks || (results == 1) != c.result {
+				t.Errorf("%s, %d chunks, %d results, %v, calls %v", s.states(), chunks, results, s.last.Err, d.calls)
 			}
 		})
 	}

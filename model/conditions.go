@@ -118,6 +118,8 @@ func (j judge) noError() Condition {
 	case len(j.failures) > 0:
 		f := j.failures[0]
 		return at(CondNoError, Fail, f.what, f.at)
+	case j.status == aip.ResultCompleted && j.result.Error != nil:
+		return cond(CondNoError, Fail, "the completed result carries an error")
 	case j.Settled():
 		return cond(CondNoError, Pass, "none seen")
 	}
@@ -156,6 +158,8 @@ func (j judge) integrity() Condition {
 		return at(CondIntegrity, Fail, fmt.Sprintf("other content came under %d known sequences", len(j.conflicts)), j.conflicts[0])
 	case len(j.breaches) > 0:
 		return at(CondIntegrity, Fail, j.breaches[0].what, j.breaches[0].at)
+	case j.misnamed:
+		return cond(CondIntegrity, Fail, "the result names another operation than its chunks are of")
 	case j.others > 0:
 		return cond(CondIntegrity, Fail, "two different results")
 	}
@@ -248,11 +252,12 @@ func (j judge) advice(v Verdict) []string {
 	case Contradicted:
 		say("compare the chunks with the result before believing either")
 	}
-	if d := j.decision(); v.Word == Incomplete && d != "" {
-		say(d)
-	}
-	if v.Word == Incomplete || v.Word == Contradicted {
-		say("reconcile the original action: read its status and result again")
+	const again = "reconcile the original action: read its status and result again"
+	switch v.Word {
+	case Incomplete:
+		say(cmp.Or(j.decision(), again))
+	case Contradicted:
+		say(again)
 	}
 	if v.Word != Unconfirmed {
 		switch {

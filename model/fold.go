@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"aipscope/model/aip"
@@ -54,11 +55,16 @@ type fold struct {
 	letters  int    // characters in answer
 	inAnswer string // message of the answer's last text
 	textRow  int64  // journal row of the last text
+	inkFrom  int    // where the answer's first character that shows begins
+	inkTo    int    // where its last one ends; 0 while there is none
+	lastText *Segment
 
 	tools   []*Tool
 	steps   []ToolStep
 	byKey   map[string]*Tool
 	running map[string][]string // by name: keys without a correlation ID, oldest first
+	marked  map[string]int      // by key: the segment that shows where the tool began
+	left    int                 // index of the first tool that may still run although the turn is over
 	ordinal map[string]int
 
 	texts     map[string]*contentText // Responses content items, for output_text.done
@@ -91,14 +97,16 @@ type breach = failure
 // contentText hashes the deltas of one content item as they come, so that its
 // whole text can be checked without holding it twice.
 type contentText struct {
-	sum hash.Hash
-	n   int
+	sum  hash.Hash
+	n    int
+	done bool // its whole text came
 }
 
 func newFold() fold {
 	return fold{
 		byKey:   map[string]*Tool{},
 		running: map[string][]string{},
+		marked:  map[string]int{},
 		ordinal: map[string]int{},
 		texts:   map[string]*contentText{},
 	}
@@ -123,6 +131,12 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 	if f.More != nil {
 		t.foldMore(e, f.More)
 	}
+	if t.foreign(f) {
+		// Another family's text is no answer, and its end no end; what it tells of
+		// tools and failures counts.
+		t.toolsOf(e, f)
+		return
+	}
 	switch f.Kind {
 	case hermes.KindDelta:
 		t.text(e, SegmentText, f.Message, f.Text)
@@ -133,17 +147,8 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 		if !f.More.Null {
 			t.closing(e, f.Message, f.Text)
 		}
-	case hermes.KindTool:
-		for _, c := range f.More.Tools {
-			t.tool(e, c)
-		}
 	case hermes.KindThinking:
 		t.thinking(e)
-		if f.More != nil {
-			for _, c := range f.More.Tools {
-				t.tool(e, c)
-			}
-		}
 	case hermes.KindCommentary:
 		t.text(e, SegmentCommentary, f.Message, f.Text)
 	case hermes.KindWaiting:
@@ -158,8 +163,31 @@ func (t *Turn) foldEntry(e *Entry, i int) {
 	case hermes.KindDone, hermes.KindClosed:
 		t.over = true
 	}
+	t.toolsOf(e, f)
 	if e.Kind == aip.KindPendingApproval && f.Kind != hermes.KindWaiting {
 		t.waiting = &Waiting{Kind: "approval", Since: e.Sequence}
+	}
+}
+
+// foreign reports whether a frame is of another family than the action's.
+func (t *Turn) foreign(f *hermes.Frame) bool {
+	own := t.op.Family()
+	if own == hermes.FamilyNone {
+		own = t.family
+	}
+	switch f.Kind {
+	case hermes.KindError, hermes.KindDone, hermes.KindClosed: // all families have these
+		return false
+	}
+	return f.Family != own && f.Family != hermes.FamilyNone && own != hermes.FamilyNone
+}
+
+func (t *Turn) toolsOf(e *Entry, f *hermes.Frame) {
+	if f.More == nil {
+		return
+	}
+	for _, c := range f.More.Tools {
+		t.tool(e, c)
 	}
 }
 
@@ -169,6 +197,9 @@ func (t *Turn) foldMore(e *Entry, m *hermes.More) {
 	keepText(&t.model, m.Model)
 	if m.Usage != nil {
 		t.usage, t.usageAt = readUsage(m.Usage), e.Sequence
+	}
+	if m.TwoThings {
+		t.breaches = append(t.breaches, breach{"a frame is not what its raw data says", e.Sequence})
 	}
 	if m.Failure && e.frame.Kind != hermes.KindError {
 		t.failures = append(t.failures, failure{"the provider's error object", e.Sequence})
@@ -217,7 +248,7 @@ func (t *Turn) segment(e *Entry, kind SegmentKind, message string) *Segment {
 		s = &Segment{Kind: kind, Message: message, First: e.Sequence}
 		t.segments = append(t.segments, s)
 		if kind == SegmentText {
-			t.callStart = 0
+			t.callStart, t.lastText = 0, s
 		}
 	}
 	s.Last = e.Sequence
@@ -244,6 +275,13 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 		t.letters += 2
 	}
 	t.inAnswer = message
+	if shown := strings.TrimRightFunc(text, unicode.IsSpace); shown != "" {
+		at := t.answer.Len()
+		if t.inkTo == 0 {
+			t.inkFrom = at + len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+		}
+		t.inkTo = at + len(shown)
+	}
 	t.answer.WriteString(text)
 	t.letters += utf8.RuneCountInString(text)
 	if e.frame.Family == hermes.FamilyResponses {
@@ -252,23 +290,30 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 			c = &contentText{sum: sha256.New()}
 			t.texts[s.Message] = c
 		}
+		if c.done {
+			t.breaches = append(t.breaches, breach{"a delta came behind its output_text.done", e.Sequence})
+		}
 		c.sum.Write([]byte(text))
 		c.n += len(text)
 	}
 }
 
 // wholeText checks a content item's whole text against its deltas. It is never
-// added to them; without deltas it is the text.
+// added to them; in a turn without any delta it is the text.
 func (t *Turn) wholeText(e *Entry) {
 	f := &e.frame
 	c := t.texts[f.Message]
-	if c == nil {
+	if c == nil && len(t.texts) == 0 {
 		t.text(e, SegmentText, f.Message, f.Text)
-		return
+		c = t.texts[f.Message]
 	}
 	want := sha256.Sum256([]byte(f.Text))
-	if c.n != len(f.Text) || string(c.sum.Sum(nil)) != string(want[:]) {
+	switch {
+	case c == nil && f.Text == "":
+	case c == nil || c.n != len(f.Text) || string(c.sum.Sum(nil)) != string(want[:]):
 		t.breaches = append(t.breaches, breach{"output_text.done is not what its deltas say", e.Sequence})
+	default:
+		c.done = true
 	}
 }
 
@@ -276,7 +321,7 @@ func (t *Turn) wholeText(e *Entry) {
 // repeats what was streamed, or its last part; without a stream it is the
 // answer; and where it says something else, both are shown.
 func (t *Turn) closing(e *Entry, message, text string) {
-	switch streamed := strings.TrimSpace(t.Text()); {
+	switch streamed := t.Text()[t.inkFrom:t.inkTo]; {
 	case blank(text):
 	case streamed == "":
 		t.text(e, SegmentText, message, text)
@@ -294,17 +339,12 @@ func (t *Turn) closing(e *Entry, message, text string) {
 // the visible text of each model call as such: that is a repeat.
 func (t *Turn) thinking(e *Entry) {
 	text := strings.TrimSpace(e.frame.Text)
-	for i := len(t.segments) - 1; i >= 0; i-- {
-		s := t.segments[i]
-		if s.Kind != SegmentText {
-			continue
-		}
+	if s := t.lastText; s != nil {
 		call := strings.TrimSpace(s.Text()[min(t.callStart, s.text.Len()):])
 		t.callStart = s.text.Len()
 		if text != "" && strings.HasPrefix(call, text) {
 			return
 		}
-		break
 	}
 	t.text(e, SegmentThinking, e.frame.Message, e.frame.Text)
 }
@@ -327,7 +367,10 @@ func (t *Turn) foldFinish(e *Entry) {
 		t.breaches = append(t.breaches, breach{"two different ends", e.Sequence})
 		return
 	}
-	t.finish, t.finishAt = fin, e.Sequence
+	again := t.finish != nil
+	if t.finish, t.finishAt = fin, e.Sequence; again {
+		return // it says nothing that the first did not
+	}
 	if f.Family == hermes.FamilyChat {
 		t.text(e, SegmentText, f.Message, f.Text)
 		return
@@ -336,12 +379,20 @@ func (t *Turn) foldFinish(e *Entry) {
 	if fin.Rows != nil {
 		t.rowTools(e, fin.Rows.Tools)
 	}
+	t.outputTools(e, f.More.Output)
 	for _, o := range f.More.Output {
-		if o.Tool.Key != "" && t.byKey[o.Tool.Key] == nil {
-			t.tool(e, o.Tool)
-		}
-		if fin.Reason == "completed" && o.Text != "" && blank(t.Text()) {
+		if fin.Reason == "completed" && o.Text != "" && t.inkTo == 0 {
 			t.text(e, SegmentText, "output", o.Text)
+		}
+	}
+}
+
+// outputTools takes from a Responses object's output the calls that no event
+// told of.
+func (t *Turn) outputTools(e *Entry, items []hermes.OutputItem) {
+	for _, o := range items {
+		if c := o.Tool; c.Key != "" && t.byKey[c.Key] == nil || c.Key == "" && c.Name != "" {
+			t.tool(e, c)
 		}
 	}
 }
@@ -361,11 +412,7 @@ func (t *Turn) foldResult() {
 	if r.Failure {
 		t.failures = append(t.failures, failure{"the provider's error object", 0})
 	}
-	for _, o := range r.Output {
-		if o.Tool.Key != "" {
-			t.tool(e, o.Tool)
-		}
-	}
+	t.outputTools(e, r.Output)
 	if blank(t.Text()) {
 		t.text(e, SegmentText, "reply", r.Text)
 	}

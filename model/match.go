@@ -16,12 +16,18 @@ type Held struct {
 }
 
 // HeldOf returns what c contributes to a match, or false for a chunk that no
-// event of an aggregate answers to: the connector's closing error, which has no
-// provider frame (wire/hermes.md A.6), another connector's chunk, or one whose
-// content was redacted.
+// event of an aggregate answers to: the connector's closing error and an
+// operator's event, which have no provider frame (wire/hermes.md A.6, A.10), or
+// one whose content was redacted. Any other chunk without a provider frame is
+// like no event.
 func HeldOf(c *aip.Chunk) (Held, bool) {
 	r, ok := hermes.RecordOf(c.Data)
-	if !ok || r.RawData == nil && (len(r.Data) == 0 || aip.Redacted(r.Data)) {
+	switch {
+	case !ok && (hermes.Unframed(c.Data) || aip.Redacted(c.Data)):
+		return Held{}, false
+	case !ok:
+		return Held{Sequence: c.Sequence}, true
+	case r.RawData == nil && (aip.Redacted(r.Data) || len(r.Data) == 0 && hermes.RedactedFrame(c.Data)):
 		return Held{}, false
 	}
 	return Held{c.Sequence, r.Digest()}, true
@@ -44,6 +50,9 @@ type place struct {
 
 // Event adds the aggregate's next event.
 func (m *Matcher) Event(d hermes.Digest) { m.events = append(m.events, d) }
+
+// Empty reports whether there was no event at all.
+func (m *Matcher) Empty() bool { return len(m.events)+m.unread == 0 }
 
 // Unread counts an event that cannot be compared, because it was redacted.
 func (m *Matcher) Unread() { m.unread++ }

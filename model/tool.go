@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"aipscope/model/hermes"
@@ -131,14 +130,13 @@ func (t *Turn) newTool(c hermes.ToolChange) *Tool {
 
 // toolMark notes in the text where a tool started.
 func (t *Turn) toolMark(e *Entry, key string) {
-	for i := len(t.segments) - 1; i >= 0; i-- {
-		if s := t.segments[i]; s.Kind == SegmentTools && slices.Contains(s.Tools, key) {
-			e.Segment = i
-			return
-		}
+	if i, ok := t.marked[key]; ok {
+		e.Segment = i
+		return
 	}
 	s := t.segment(e, SegmentTools, "")
 	s.Tools = append(s.Tools, key)
+	t.marked[key] = e.Segment
 }
 
 // rowTools takes from the messages that end a session turn the tools that no
@@ -151,8 +149,12 @@ func (t *Turn) rowTools(e *Entry, rows []hermes.ToolChange) {
 			seen[tool.Name] = append(seen[tool.Name], tool)
 		}
 	}
+	known := map[string]*Tool{} // by the rows' own IDs: a call has a row that asks for it and one that answers
 	for _, c := range rows {
 		tool := t.byKey[c.Key]
+		if tool == nil {
+			tool = known[c.Key]
+		}
 		if tool == nil && len(seen[c.Name]) > 0 {
 			tool, seen[c.Name] = seen[c.Name][0], seen[c.Name][1:]
 		}
@@ -160,10 +162,13 @@ func (t *Turn) rowTools(e *Entry, rows []hermes.ToolChange) {
 			c.Phase = hermes.ToolEnd
 			t.tool(e, c)
 			if tool = t.byKey[e.Tool]; tool.Status == ToolOrphan {
-				t.setStatus(tool, ToolCompleted, e.Sequence) // its row is proof that it ran to its end
+				t.setStatus(tool, ToolCompleted, e.Sequence) // its row is proof enough
 			}
-			continue
 		}
+		if c.Key != "" {
+			known[c.Key] = tool
+		}
+		keepText(&tool.Arguments, c.Arguments)
 		keepText(&tool.Result, c.Result)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -40,6 +41,9 @@ func (e Entry) Text() string {
 	return e.frame.Text
 }
 
+// Does is what the provider's frame means for a turn.
+func (e Entry) Does() hermes.Kind { return e.frame.Kind }
+
 // Gap is a range of sequences, both ends included, that never came although
 // chunks on both sides of it did.
 type Gap struct{ First, Last uint64 }
@@ -74,6 +78,7 @@ type Turn struct {
 	chunks    int
 	gaps      []Gap
 	conflicts []uint64
+	unlike    map[uint64][]int64 // journal rows of the other content under a sequence
 	recovered map[hermes.Digest]int
 	first     time.Time
 	last      time.Time
@@ -81,6 +86,7 @@ type Turn struct {
 	state     aip.State
 	result    *Result // the first that settled
 	others    int     // settled results unlike it
+	misnamed  bool    // it names another operation than its frames are of
 	waitsFor  aip.ResultStatus
 	settled   *Settled
 	successor string
@@ -97,6 +103,7 @@ func NewTurn(action string) *Turn {
 	return &Turn{
 		action:         action,
 		times:          map[uint64]time.Time{},
+		unlike:         map[uint64][]int64{},
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
 		fold:           newFold(),
@@ -125,7 +132,7 @@ func (t *Turn) Apply(rows []Row) {
 			t.state = r.Status.State
 			refold = t.setCapability(r.Status.CapabilityID) || refold
 		case r.Kind == RowConflict && r.Chunk != nil:
-			t.conflict(r.Chunk.Sequence)
+			t.conflict(r.Chunk.Sequence, r.Number)
 		case r.Chunk != nil:
 			refold = t.addChunk(r) || refold
 		case r.Recovered != nil:
@@ -151,8 +158,8 @@ func (t *Turn) Apply(rows []Row) {
 		t.refold()
 	}
 	if t.over || t.Settled() {
-		for _, tool := range t.tools {
-			if tool.Status == ToolRunning {
+		for ; t.left < len(t.tools); t.left++ {
+			if tool := t.tools[t.left]; tool.Status == ToolRunning {
 				t.setStatus(tool, ToolUnended, tool.Started)
 			}
 		}
@@ -301,7 +308,8 @@ func readAs(read, known hermes.Family) hermes.Family {
 	return read
 }
 
-func (t *Turn) conflict(seq uint64) {
+func (t *Turn) conflict(seq uint64, row int64) {
+	t.unlike[seq] = append(t.unlike[seq], row)
 	i, found := slices.BinarySearch(t.conflicts, seq)
 	if !found {
 		t.conflicts = slices.Insert(t.conflicts, i, seq)
@@ -338,6 +346,9 @@ func (t *Turn) addEvent(ev *aip.Event) {
 }
 
 func (t *Turn) addResult(r *Result) bool {
+	if r.ActionID == "" {
+		return false // whose it is, nobody knows
+	}
 	t.waitsFor = ""
 	if r.InProgress() {
 		t.successor, t.why = r.Error.Detail("owner_action_id"), "in progress"
@@ -361,8 +372,12 @@ func (t *Turn) addResult(r *Result) bool {
 	t.result = r
 	refold := false
 	if t.op == "" && t.capability == "" {
-		if op := readOutput(r.Output).Operation; op != "" {
-			refold = t.setOperation(hermes.Operation(op))
+		// Only an account of a stream names its operation.
+		if op := hermes.Operation(readOutput(r.Output).Operation); rulesOf(op) == rulesStream {
+			if t.family != hermes.FamilyNone && op.Family() != readAs(t.family, op.Family()) {
+				t.misnamed = true
+			}
+			refold = t.setOperation(op)
 		}
 	}
 	if !refold {
@@ -464,6 +479,10 @@ func (t *Turn) Gaps() []Gap { return t.gaps }
 // Conflicts are the sequences under which other content came, ascending.
 func (t *Turn) Conflicts() []uint64 { return t.conflicts }
 
+// OtherRows are the journal rows that hold other content under a sequence, in
+// the order in which they came.
+func (t *Turn) OtherRows(sequence uint64) []int64 { return t.unlike[sequence] }
+
 // Waiting is the approval or question that the turn waits for, or nil.
 func (t *Turn) Waiting() *Waiting {
 	if t.over || t.Settled() {
@@ -511,5 +530,14 @@ func (t *Turn) Successor() (action, why string) {
 // Span is the time of the first and of the last row.
 func (t *Turn) Span() (first, last time.Time) { return t.first, t.last }
 
-// blank reports whether text shows nothing.
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// blank reports whether text shows nothing: white space, controls and
+// characters that take no place are no answer.
+func blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		switch r {
+		case '\u034f', '\u115f', '\u1160', '\u2800', '\u3164', '\uffa0':
+			return false
+		}
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Variation_Selector, r)
+	})
+}

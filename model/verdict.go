@@ -90,9 +90,10 @@ func (v Verdict) Condition(name ConditionName) Condition {
 
 // output is what a stream's aggregate says of itself (wire/hermes.md A.8).
 type output struct {
-	Operation string `json:"operation"`
-	Terminal  *bool  `json:"terminal"`
-	Truncated bool   `json:"truncated"`
+	Operation string          `json:"operation"`
+	Terminal  *bool           `json:"terminal"`
+	Cut       json.RawMessage `json:"truncated"` // absent is false
+	Truncated bool            `json:"-"`
 
 	// Events stays only where it is no list: a journal keeps an output without it.
 	Events json.RawMessage `json:"events"`
@@ -105,6 +106,13 @@ func (o output) readable() bool { return o.Terminal != nil && o.Events == nil }
 func readOutput(raw json.RawMessage) output {
 	var o output
 	_ = aip.UnmarshalLast(raw, &o)
+	switch string(o.Cut) {
+	case "", "null", "false":
+	case "true":
+		o.Truncated = true
+	default:
+		o.Terminal = nil // neither yes nor no: it cannot be read
+	}
 	return o
 }
 

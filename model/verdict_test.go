@@ -156,6 +156,7 @@ func TestWhatSettlesNothing(t *testing.T) {
 		}, model.Pending, ""},
 		"a key that another action holds": {func(b *turntest.Builder) {
 			r := failedWith("idempotency.in_progress", `{"owner_action_id":"act_owner"}`)
+			r.ActionID = turntest.Action
 			b.Add(model.RowResult, &r)
 		}, model.Pending, "act_owner"},
 		"another action's result": {func(b *turntest.Builder) {

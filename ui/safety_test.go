@@ -35,11 +35,8 @@ func harmless(t testing.TB, frame string) {
 	}
 }
 
-// evil is what a provider may put into any string.
-const evil = "\x1b]0;owned\a\x1b[2J\u202egnp.exe\u0085\r\n\t\u200b\u2066x\x9b31m"
-
 // hostileRows are rows with evil in every field that comes from outside.
-func hostileRows(t testing.TB) []model.Row {
+func hostileRows(t testing.TB, evil string) []model.Row {
 	b := turntest.Builder{TB: t}
 	b.Add(model.RowRequest, &model.Request{Capability: "cap:hermes_agent:" + evil + ":chat_stream"})
 	b.Add(model.RowStatus, &aip.Status{ActionID: evil, CapabilityID: "cap:hermes_agent:ev" + evil + ":chat_stream", State: aip.State(evil)})
@@ -68,15 +65,19 @@ func hostileRows(t testing.TB) []model.Row {
 // views are keys that lead to every view and dialog from the panes, and back.
 var views = [][]string{
 	{"1"}, {"2"}, {"3"}, {"2", "enter"}, {"r"}, {"enter"}, {"r", "b"}, {"b"}, {"[", "]"}, {"esc"}, {"esc"}, {"esc"}, {"3", "g", "enter"}, {"r"},
-	{"]"}, {"r", "]"}, {"esc"}, {"v"}, {"?"}, {"esc"}, {"esc"}, {"z"}, {"z"}, {"t"}, {"t"}, {"c"}, {"x"}, {"esc"}, {"e"}, {" "}, {"esc"}, {" "}, {" "}, {"q"}, {"esc"},
+	{"tab"}, {" "}, {"tab", "j", " "}, {"shift+tab"}, {"]"}, {"r", "]"}, {"esc"}, {"[", "["}, {"1"}, {"enter", "k"}, {"enter"}, {"esc"}, {"esc"}, {"]"}, {"esc"}, {"esc"},
+	{"f", "k", "i", "n", "d", ":", "t", "*"}, {"enter"}, {"g"}, {"/", "a"}, {"enter"}, {"n"}, {"N"}, {"enter", "n"}, {"esc"}, {"esc"}, {"esc"}, {"/", "["}, {"enter"}, {"esc"}, {"v"}, {"?"}, {"esc"}, {"esc"}, {"z"}, {"z"}, {"t"}, {"t"}, {"c"}, {"x"}, {"esc"}, {"e"}, {" "}, {"esc"}, {" "}, {" "}, {"q"}, {"esc"},
+	{"i"}, {"G"}, {"r"}, {"y"}, {"esc"}, {"esc"}, {":"}, {"down"}, {"esc"}, {"y"}, {"f"}, {"esc"}, {"x"}, {"tab"}, {"esc"},
 }
 
 func TestNothingFromOutsideDrivesTheTerminal(t *testing.T) {
-	rows := hostileRows(t)
+	evil := turntest.Hostile()["everything"]
+	rows := hostileRows(t, evil)
 	synctest.Test(t, func(t *testing.T) {
 		for _, settled := range []bool{false, true} {
 			d := drive(t, 120, 40, func(c *Config) {
 				c.Action, c.Endpoint, c.Capability = turntest.Action, evil, evil
+				new(wrote).configure(c)
 				cancelling(act.Cancelled{End: act.EndRefused, Code: evil}, nil)(c)
 			})
 			d.feed(follow.Batch{Rows: rows[:len(rows)-1], Links: []follow.Link{{State: follow.LinkState(evil), Reason: evil}}})
@@ -114,6 +115,7 @@ func TestEveryFrameFitsItsWindow(t *testing.T) {
 				ascii := r.IntN(2) == 0
 				d := drive(t, 80, 24, func(c *Config) {
 					c.Look.ASCII, c.Look.PlainScreen = ascii, r.IntN(4) == 0
+					new(wrote).configure(c)
 					cancelling(act.Cancelled{End: act.EndGoesOn}, nil)(c)
 				})
 				resize := func() {

@@ -171,6 +171,7 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 	}
 	res := answer.Result
 	switch {
+	case res.ActionID == "": // whose it is, nobody knows
 	case res.ActionID != a.Action:
 		err = a.record(ctx, model.RowReplay, &model.Result{Result: *res})
 	case collected, res.Status == aip.ResultCompleted && streams(req.Capability):
@@ -212,6 +213,10 @@ type Cancelled struct {
 // cancel; connectors are given less to stop.
 const cancelWait = 15 * time.Second
 
+// resultWait is how long a terminal state is not believed without its result,
+// which tells a cancelled turn that ended as failed from one that just failed.
+const resultWait = 5 * time.Second
+
 // Cancel asks the daemon to cancel the action, and then reads what became of it.
 // Cancelling is cooperative and undoes nothing (seed 000, section 13).
 func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
@@ -226,7 +231,7 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 			return Cancelled{}, errors.Join(err, jerr)
 		}
 		// A finished action need not be cancelled, whoever may not do so.
-		if end, ok := a.settled(ctx); ok {
+		if end, _, ok := a.settled(ctx); ok {
 			return end, nil
 		}
 		return Cancelled{End: EndRefused, Code: step.Code}, nil
@@ -240,9 +245,14 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 	deadline := time.NewTimer(cancelWait)
 	defer deadline.Stop()
 	wait := 100 * time.Millisecond
+	var since time.Time // when the state alone first told of an end
 	for {
-		if end, ok := a.settled(ctx); ok {
+		end, sure, ok := a.settled(ctx)
+		switch {
+		case sure, ok && !since.IsZero() && a.Now().Sub(since) >= resultWait:
 			return end, nil
+		case ok && since.IsZero():
+			since = a.Now()
 		}
 		select {
 		case <-ctx.Done():
@@ -255,22 +265,23 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 	}
 }
 
-// settled reads the action's result and state; it reports whether they tell of
-// an outcome.
-func (a Actor) settled(ctx context.Context) (Cancelled, bool) {
+// settled reads the action's result and state. ok reports whether they tell of
+// an outcome, sure that a result which is still to come would say no other.
+func (a Actor) settled(ctx context.Context) (end Cancelled, sure, ok bool) {
 	res, err := a.Daemon.Result(ctx, a.Action, nil)
 	if err == nil && res.ActionID == a.Action && (&model.Result{Result: res}).Settles() {
+		end = Cancelled{End: EndFinished, State: string(res.Status)}
 		if res.Status == aip.ResultCancelled || res.Error != nil && model.CancelCode(res.Error.Code) {
-			return Cancelled{End: EndCancelled, State: string(res.Status)}, true
+			end.End = EndCancelled
 		}
-		return Cancelled{End: EndFinished, State: string(res.Status)}, true
+		return end, true, true
 	}
 	s, _, err := a.Daemon.Status(ctx, a.Action)
 	switch {
 	case err != nil || !s.State.Terminal():
-		return Cancelled{}, false
+		return Cancelled{}, false, false
 	case s.State == aip.StateCancelled:
-		return Cancelled{End: EndCancelled, State: string(s.State)}, true
+		return Cancelled{End: EndCancelled, State: string(s.State)}, true, true
 	}
-	return Cancelled{End: EndFinished, State: string(s.State)}, true
+	return Cancelled{End: EndFinished, State: string(s.State)}, false, true
 }

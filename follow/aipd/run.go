@@ -39,6 +39,7 @@ func (s *Server) start(a *action) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	a.cancel = cancel
 	s.runs.Go(func() {
+		defer s.guard()
 		defer cancel(nil)
 		if a.timeout > 0 {
 			var free context.CancelFunc
@@ -255,7 +256,7 @@ func (s *Server) settle(a *action, result *hermes.Result, about json.RawMessage)
 		delete(s.keys, a.request.Capability+"\x00"+a.request.IdempotencyKey)
 	}
 	if d := s.opt.Faults.late(); d > 0 {
-		s.runs.Go(func() { s.noteLate(a, d, about) })
+		s.runs.Go(func() { defer s.guard(); s.noteLate(a, d, about) })
 	} else {
 		s.note(a, now, aip.EventResult, nil, about)
 	}

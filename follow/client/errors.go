@@ -138,8 +138,12 @@ func FromAIP(p *aip.Error, status int) *Error {
 const maxRetryAfter = 24 * time.Hour
 
 // refusal reads the error that a response of another status than 200 carries.
-func refusal(resp *http.Response) *Error {
-	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+// One that breaks off tells nothing, and is a broken connection.
+func refusal(resp *http.Response) error {
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if err != nil {
+		return fmt.Errorf("read the refusal (HTTP %d): %w", resp.StatusCode, err)
+	}
 	e := &Error{HTTPStatus: resp.StatusCode}
 	if p := aip.DecodeError(raw); p != nil {
 		e = FromAIP(p, resp.StatusCode)

@@ -56,6 +56,7 @@ type More struct {
 	Failure    bool         // a non-null error, or a hermes object that tells of one
 	ErrorCode  string       // hermes.error_code, error.code or error.type
 	Null       bool         // whole text that was sent as null
+	TwoThings  bool         // the frame's data is not what its raw data says
 }
 
 // ToolPhase says what a frame reports of a tool.
@@ -138,11 +139,11 @@ type event struct {
 	Kind          string          `json:"kind"`
 	InteractionID string          `json:"interaction_id"`
 	ApprovalID    string          `json:"approval_id"`
-	Completed     *bool           `json:"completed"`
-	Partial       bool            `json:"partial"`
-	Interrupted   bool            `json:"interrupted"`
-	Failed        bool            `json:"failed"`
-	Redacted      bool            `json:"redacted"`
+	Completed     json.RawMessage `json:"completed"`
+	Partial       json.RawMessage `json:"partial"`
+	Interrupted   json.RawMessage `json:"interrupted"`
+	Failed        json.RawMessage `json:"failed"`
+	Redacted      json.RawMessage `json:"redacted"`
 	Messages      json.RawMessage `json:"messages"`
 
 	Response     json.RawMessage `json:"response"`
@@ -183,26 +184,36 @@ func Decode(rec Record, op Operation) Frame {
 	}
 	switch {
 	case f.Name == "hermes.tool.progress":
-		return decodeChatTool(f, ev)
+		f = decodeChatTool(f, ev)
 	case strings.HasPrefix(f.Name, "response."):
-		return decodeResponses(f, ev, rec)
+		f = decodeResponses(f, ev, rec)
 	case f.Name != "":
-		return decodeEvent(f, ev, rec, op)
+		f = decodeEvent(f, ev, rec, op)
+	default:
+		f = decodeChat(f, ev, rec)
 	}
-	return decodeChat(f, ev, rec)
+	if f.decides() && rec.saysTwoThings() {
+		if f.More == nil {
+			f.More = &More{}
+		}
+		f.More.TwoThings = true
+	}
+	return f
+}
+
+// decides reports whether a verdict may rest on the frame alone.
+func (f Frame) decides() bool {
+	switch f.Kind {
+	case KindFinish, KindContent, KindText, KindError:
+		return true
+	}
+	return false
 }
 
 // decodeChat reads a chat completion chunk, which has no event name
 // (wire/hermes.md B.2).
 func decodeChat(f Frame, ev event, rec Record) Frame {
-	var choices []struct {
-		Delta struct {
-			Role      string          `json:"role"`
-			Content   json.RawMessage `json:"content"`
-			Reasoning string          `json:"reasoning_content"`
-		} `json:"delta"`
-		FinishReason string `json:"finish_reason"`
-	}
+	var choices []choice
 	_ = aip.UnmarshalLast(ev.Choices, &choices)
 	failure, code := failed(ev.Error, ev.Hermes)
 	if ev.Choices == nil && !failure {
@@ -215,14 +226,21 @@ func decodeChat(f Frame, ev event, rec Record) Frame {
 		return f
 	}
 	c := choices[0]
+	for _, other := range choices {
+		if other.Index == 0 {
+			c = other // one choice is all that Hermes answers, and the first is the answer
+			break
+		}
+	}
 	f.Text, _ = str(c.Delta.Content)
+	more.Tools = c.tools()
 	switch {
 	case c.FinishReason != "":
 		f.Kind = KindFinish
 		more.Finish = &Finish{Reason: c.FinishReason, Digest: rec.Digest()}
 	case c.Delta.Content != nil:
 		f.Kind = KindDelta
-		if more.Usage == nil && !failure {
+		if more.Usage == nil && !failure && more.Tools == nil {
 			more = nil
 		}
 	case c.Delta.Reasoning != "":
@@ -232,6 +250,58 @@ func decodeChat(f Frame, ev event, rec Record) Frame {
 	}
 	f.More = more
 	return f
+}
+
+// choice is one of a chunk's choices. Hermes runs its tools itself and sends no
+// calls in a delta; another provider's are seen all the same.
+type choice struct {
+	Index int `json:"index"`
+	Delta struct {
+		Role      string          `json:"role"`
+		Content   json.RawMessage `json:"content"`
+		Reasoning string          `json:"reasoning_content"`
+		ToolCalls json.RawMessage `json:"tool_calls"`
+		Call      json.RawMessage `json:"function_call"`
+	} `json:"delta"`
+	FinishReason string `json:"finish_reason"`
+}
+
+func (c choice) tools() []ToolChange {
+	calls := callsOf(c.Delta.ToolCalls)
+	var one struct {
+		Name string `json:"name"`
+	}
+	if !isNull(c.Delta.Call) && (aip.UnmarshalLast(c.Delta.Call, &one) != nil || one.Name != "") {
+		calls = append(calls, ToolChange{Phase: ToolStart, Name: one.Name})
+	}
+	return calls
+}
+
+// callsOf reads a list of tool calls as chat messages have them. What stands
+// there and is no list is a call of an unknown tool; a piece of a call that an
+// earlier delta began has no ID and is none.
+func callsOf(raw json.RawMessage) []ToolChange {
+	if isNull(raw) {
+		return nil
+	}
+	var list []struct {
+		ID       string `json:"id"`
+		CallID   string `json:"call_id"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	}
+	if err := aip.UnmarshalLast(raw, &list); err != nil && list == nil {
+		return []ToolChange{{Phase: ToolStart, Name: "unknown"}}
+	}
+	var calls []ToolChange
+	for _, c := range list {
+		if key := cmp.Or(c.CallID, c.ID); key != "" || c.Function.Name != "" {
+			calls = append(calls, ToolChange{Phase: ToolStart, Key: key, Name: c.Function.Name, Arguments: text(c.Function.Arguments)})
+		}
+	}
+	return calls
 }
 
 // decodeChatTool reads tool progress beside a chat stream. Servers before
@@ -256,7 +326,7 @@ func decodeChatTool(f Frame, ev event) Frame {
 // their names (wire/hermes.md B.4, B.5).
 func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 	f.Family = op.Family()
-	if f.Family == FamilyNone {
+	if f.Family != FamilySession && f.Family != FamilyRun && f.Family != FamilyOperator {
 		f.Family = FamilyRun
 		if rec.Event != nil && *rec.Event != "" {
 			f.Family = FamilySession
@@ -300,7 +370,7 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 		f.Kind = KindContent
 		f.Text, _ = str(ev.Content)
 		more.Null = isNull(ev.Content)
-		more.Finish = &Finish{NotComplete: ev.Completed != nil && !*ev.Completed || ev.Failed, Partial: ev.Partial, Interrupted: ev.Interrupted}
+		more.Finish = &Finish{NotComplete: denied(ev.Completed) || raised(ev.Failed), Partial: raised(ev.Partial), Interrupted: raised(ev.Interrupted)}
 		more.Failure, more.ErrorCode = failed(ev.Error, ev.Hermes)
 	case "run.completed", "run.failed", "run.cancelled", "run.interrupted":
 		f.Kind = KindFinish
@@ -328,15 +398,15 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 func runEnd(name string, ev event, rec Record) *Finish {
 	f := &Finish{
 		Reason:      strings.TrimPrefix(name, "run."),
-		NotComplete: ev.Completed != nil && !*ev.Completed || ev.Failed,
-		Partial:     ev.Partial,
-		Interrupted: ev.Interrupted || name == "run.interrupted",
+		NotComplete: denied(ev.Completed) || raised(ev.Failed),
+		Partial:     raised(ev.Partial),
+		Interrupted: raised(ev.Interrupted) || name == "run.interrupted",
 		Rows:        rows(ev.Messages),
 		Digest:      rec.Digest(),
 	}
 	switch {
 	case f.Reason != "completed":
-	case ev.Redacted || object(rec.Data) == nil:
+	case raised(ev.Redacted) || object(rec.Data) == nil:
 		f.Reason = "unreadable"
 	case ev.Status != "" && ev.Status != "success":
 		f.Reason = ev.Status
@@ -386,6 +456,7 @@ func rows(raw json.RawMessage) *Rows {
 		FinishReason string          `json:"finish_reason"`
 		ToolCallID   string          `json:"tool_call_id"`
 		ToolName     string          `json:"tool_name"`
+		ToolCalls    json.RawMessage `json:"tool_calls"`
 	}
 	if isNull(raw) || aip.UnmarshalLast(raw, &list) != nil && list == nil {
 		return nil
@@ -393,6 +464,7 @@ func rows(raw json.RawMessage) *Rows {
 	r := &Rows{Count: len(list)}
 	for _, m := range list {
 		r.Role, r.Finish = m.Role, m.FinishReason
+		r.Tools = append(r.Tools, callsOf(m.ToolCalls)...)
 		if m.Role == "tool" {
 			r.Tools = append(r.Tools, ToolChange{Phase: ToolUpdate, Key: m.ToolCallID, Name: m.ToolName, Result: text(m.Content)})
 		}
@@ -400,25 +472,33 @@ func rows(raw json.RawMessage) *Rows {
 	return r
 }
 
-// failed reports whether an error or hermes object tells of a failure, and its
-// code. A tool's error flag, a boolean, is none.
+// failed reports whether an error or hermes member tells of a failure, and its
+// code. What stands there but cannot be read tells of one.
 func failed(errObj, hermes json.RawMessage) (bool, string) {
 	var e struct {
 		Code string `json:"code"`
 		Type string `json:"type"`
 	}
 	var h struct {
-		Completed *bool  `json:"completed"`
-		Partial   bool   `json:"partial"`
-		Failed    bool   `json:"failed"`
-		ErrorCode string `json:"error_code"`
+		Completed json.RawMessage `json:"completed"`
+		Partial   json.RawMessage `json:"partial"`
+		Failed    json.RawMessage `json:"failed"`
+		Redacted  json.RawMessage `json:"redacted"`
+		Error     json.RawMessage `json:"error"`
+		ErrorCode string          `json:"error_code"`
 	}
 	_ = aip.UnmarshalLast(errObj, &e)
 	_ = aip.UnmarshalLast(hermes, &h)
-	bad := !isNull(errObj) && string(errObj) != "false" ||
-		h.Partial || h.Failed || h.Completed != nil && !*h.Completed
+	bad := !isNull(errObj) || !isNull(hermes) && object(hermes) == nil ||
+		denied(h.Completed) || raised(h.Partial) || raised(h.Failed) || raised(h.Redacted) || !isNull(h.Error) || h.ErrorCode != ""
 	return bad, cmp.Or(h.ErrorCode, e.Code, e.Type)
 }
+
+// raised reports whether a flag of a failure is up: only false and null are not.
+func raised(flag json.RawMessage) bool { return !isNull(flag) && string(flag) != "false" }
+
+// denied reports whether a flag of success is there and not up.
+func denied(flag json.RawMessage) bool { return !isNull(flag) && string(flag) != "true" }
 
 // Failed reports whether the error or hermes member of a whole reply tells of a
 // failure, and its code.

@@ -52,6 +52,9 @@ func decodeResponses(f Frame, ev event, rec Record) Frame {
 		r := readResponse(ev.Response)
 		more := &More{ResponseID: r.ID, Model: r.Model, Usage: object(r.Usage), Output: OutputItems(r.Output)}
 		more.Failure, more.ErrorCode = failed(r.Error, r.Hermes)
+		if bad, code := failed(ev.Error, ev.Hermes); bad && !more.Failure {
+			more.Failure, more.ErrorCode = true, code // beside the object
+		}
 		// The object's own status decides, not the name of the event that carries it.
 		more.Finish = &Finish{Reason: cmp.Or(r.Status, "absent"), Digest: rec.Digest()}
 		f.Kind, f.More = KindFinish, more
@@ -81,15 +84,15 @@ func contentKey(ev event) string {
 // itemTool reads a function call or its output. Hermes closes a call's item
 // when the tool has ended, with the output right behind it.
 func itemTool(it item, done bool) (ToolChange, bool) {
-	switch it.Type {
-	case "function_call":
-		t := ToolChange{Key: cmp.Or(it.CallID, it.ID), Name: it.Name, Arguments: text(it.Arguments)}
+	switch {
+	case strings.HasSuffix(it.Type, "_call"): // function_call, and the kinds that Hermes does not send
+		t := ToolChange{Key: cmp.Or(it.CallID, it.ID), Name: cmp.Or(it.Name, strings.TrimSuffix(it.Type, "_call")), Arguments: text(it.Arguments)}
 		if done {
 			t.Phase = ToolEnd
 			t.Failed = it.Status == "failed" || it.Status == "incomplete"
 		}
 		return t, true
-	case "function_call_output":
+	case strings.HasSuffix(it.Type, "_call_output"):
 		return ToolChange{Phase: ToolEnd, Key: cmp.Or(it.CallID, it.ID), Name: it.Name, Result: partsText(it.Output)}, true
 	}
 	return ToolChange{}, false

@@ -46,7 +46,7 @@ func (s *screen) Write(p []byte) (n int, err error) {
 }
 
 // given is what ends everything that a console turns on.
-const given = "\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h"
+const given = "\x1b[?1002l\x1b[?1006l\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h"
 
 // rescue gives the terminal back past bubbletea, which may hang in a write.
 func (s *screen) rescue() {
@@ -89,6 +89,9 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	}
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())
+	}
+	if a.set.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
 	}
 	program := tea.NewProgram(model, options...)
 	done := make(chan struct{})

@@ -142,6 +142,7 @@ type daemon struct {
 }
 
 func (a *app) startDaemon(ln net.Listener, opt aipd.Options) daemon {
+	opt.Broke = a.broke
 	handler := aipd.New(opt)
 	srv := &http.Server{
 		Handler: a.guardedHandler(handler), ReadHeaderTimeout: 10 * time.Second,

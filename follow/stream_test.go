@@ -1,0 +1,131 @@
+package follow
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+)
+
+// pieces is a body that comes in pieces.
+type pieces struct{ rest [][]byte }
+
+func (p *pieces) Close() error { return nil }
+
+func (p *pieces) Read(b []byte) (int, error) {
+	for len(p.rest) > 0 && len(p.rest[0]) == 0 {
+		p.rest = p.rest[1:]
+	}
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.rest[0])
+	p.rest[0] = p.rest[0][n:]
+	return n, nil
+}
+
+// framesOf reads a body as the follower does: the frames with data, and whether
+// one was too large.
+func framesOf(t testing.TB, limit int, body ...[]byte) (frames []string, tooLarge bool) {
+	t.Helper()
+	f := &follower{cfg: Config{MaxEvent: limit}, silence: time.NewTimer(time.Hour), lastFrame: time.Now(), probes: make(chan probe)}
+	defer f.silence.Stop()
+	s := f.open(t.Context(), &pieces{slices.Clone(body)})
+	defer func() {
+		s.close()
+		f.helpers.Wait()
+	}()
+	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: limit}) {
+		var large *TooLargeError
+		switch {
+		case errors.As(err, &large), errors.Is(err, bufio.ErrTooLong):
+			return frames, true
+		case err != nil:
+			t.Fatal(err)
+		case ev.Data != "":
+			frames = append(frames, fmt.Sprintf("%q %q", ev.Type, ev.Data))
+		}
+	}
+	return frames, false
+}
+
+// standard is the event stream standard's own way to read a body, for streams
+// without a limit (HTML, 9.2.6).
+func standard(body []byte) (frames []string) {
+	text := strings.TrimPrefix(string(body), "\ufeff")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lines := strings.Split(text, "\n")
+	var name string
+	var data strings.Builder
+	for _, line := range lines[:len(lines)-1] {
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "":
+			if s := strings.TrimSuffix(data.String(), "\n"); s != "" {
+				frames = append(frames, fmt.Sprintf("%q %q", name, s))
+			}
+			name = ""
+			data.Reset()
+		case field == "event":
+			name = value
+		case field == "data":
+			data.WriteString(value + "\n")
+		}
+	}
+	return frames
+}
+
+// FuzzStream holds the reading of a follow stream against the standard, however
+// its bytes are cut.
+func FuzzStream(f *testing.F) {
+	files, err := filepath.Glob("../testdata/recordings/*/*.sse")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for i, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if i%5 == 0 {
+			f.Add(body[:min(len(body), 700)], uint16(17), uint16(300))
+		}
+	}
+	for _, s := range []string{
+		"event: a\r\ndata: {\"chunk\":1}\r\nid: chunk:1\r\n\r\n", ": keepalive\n\ndata: a\ndata\ndata: b\n\ndata: half", "\ufeffdata: x\n\n\r\r\ndata:y\r\r", "data: é\xff\n\n", "retry: 5\nid: a\x00b\n\ndata:  z\n\n",
+		"data: " + strings.Repeat("x", 600) + "\n\ndata: y\n\n",
+	} {
+		f.Add([]byte(s), uint16(3), uint16(9))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, a, b uint16) {
+		i, j := min(int(a), len(body)), min(int(b), len(body))
+		i, j = min(i, j), max(i, j)
+		cuts := [][][]byte{{body}, {body[:i], body[i:j], body[j:]}, bytes.SplitAfter(body, nil)}
+		want := standard(body)
+		for _, cut := range cuts {
+			if got, large := framesOf(t, 1<<20, cut...); large || !slices.Equal(got, want) {
+				t.Fatalf("%q in %d pieces: %v\n got %v\nwant %v", body, len(cut), large, got, want)
+			}
+		}
+		// A limit ends the reading at the same frame, or it is not reached.
+		whole, large := framesOf(t, 512, cuts[0]...)
+		if !slices.Equal(whole, want[:len(whole)]) || !large && len(whole) < len(want) {
+			t.Fatalf("%q with a limit: %v\n got %v\nwant the beginning of %v", body, large, whole, want)
+		}
+		for _, cut := range cuts[1:] {
+			if got, l := framesOf(t, 512, cut...); l != large || !slices.Equal(got, whole) {
+				t.Fatalf("%q in %d pieces, with a limit: %v, %v\n got %v\nwant %v", body, len(cut), l, large, got, whole)
+			}
+		}
+	})
+}
