@@ -444,6 +444,9 @@ func (f *follower) retry(ctx context.Context, reason string, atLeast time.Durati
 		link.State = Draining
 	}
 	f.show(link)
+	if f.over && !draining { // there is nothing to connect for
+		return f.drain
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

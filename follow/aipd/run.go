@@ -145,7 +145,7 @@ func (s *Server) collect(ctx context.Context, a *action, stream replay.Stream) *
 	published := 0
 	publish := func(c aip.Chunk) {
 		published++
-		for _, c := range s.opt.Faults.chunks(published, c) {
+		if c, ok := s.opt.Faults.chunk(published, c); ok {
 			s.publish(a, s.now(), c)
 			s.opt.Faults.stored(s, a, c)
 		}
