@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"aipscope/model/aip"
@@ -54,11 +55,16 @@ type fold struct {
 	letters  int    // characters in answer
 	inAnswer string // message of the answer's last text
 	textRow  int64  // journal row of the last text
+	inkFrom  int    // where the answer's first character that shows begins
+	inkTo    int    // where its last one ends; 0 while there is none
+	lastText *Segment
 
 	tools   []*Tool
 	steps   []ToolStep
 	byKey   map[string]*Tool
 	running map[string][]string // by name: keys without a correlation ID, oldest first
+	marked  map[string]int      // by key: the segment that shows where the tool began
+	left    int                 // index of the first tool that may still run although the turn is over
 	ordinal map[string]int
 
 	texts     map[string]*contentText // Responses content items, for output_text.done
@@ -100,6 +106,7 @@ func newFold() fold {
 	return fold{
 		byKey:   map[string]*Tool{},
 		running: map[string][]string{},
+		marked:  map[string]int{},
 		ordinal: map[string]int{},
 		texts:   map[string]*contentText{},
 	}
@@ -241,7 +248,7 @@ func (t *Turn) segment(e *Entry, kind SegmentKind, message string) *Segment {
 		s = &Segment{Kind: kind, Message: message, First: e.Sequence}
 		t.segments = append(t.segments, s)
 		if kind == SegmentText {
-			t.callStart = 0
+			t.callStart, t.lastText = 0, s
 		}
 	}
 	s.Last = e.Sequence
@@ -268,6 +275,13 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 		t.letters += 2
 	}
 	t.inAnswer = message
+	if shown := strings.TrimRightFunc(text, unicode.IsSpace); shown != "" {
+		at := t.answer.Len()
+		if t.inkTo == 0 {
+			t.inkFrom = at + len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+		}
+		t.inkTo = at + len(shown)
+	}
 	t.answer.WriteString(text)
 	t.letters += utf8.RuneCountInString(text)
 	if e.frame.Family == hermes.FamilyResponses {
@@ -307,7 +321,7 @@ func (t *Turn) wholeText(e *Entry) {
 // repeats what was streamed, or its last part; without a stream it is the
 // answer; and where it says something else, both are shown.
 func (t *Turn) closing(e *Entry, message, text string) {
-	switch streamed := strings.TrimSpace(t.Text()); {
+	switch streamed := t.Text()[t.inkFrom:t.inkTo]; {
 	case blank(text):
 	case streamed == "":
 		t.text(e, SegmentText, message, text)
@@ -325,17 +339,12 @@ func (t *Turn) closing(e *Entry, message, text string) {
 // the visible text of each model call as such: that is a repeat.
 func (t *Turn) thinking(e *Entry) {
 	text := strings.TrimSpace(e.frame.Text)
-	for i := len(t.segments) - 1; i >= 0; i-- {
-		s := t.segments[i]
-		if s.Kind != SegmentText {
-			continue
-		}
+	if s := t.lastText; s != nil {
 		call := strings.TrimSpace(s.Text()[min(t.callStart, s.text.Len()):])
 		t.callStart = s.text.Len()
 		if text != "" && strings.HasPrefix(call, text) {
 			return
 		}
-		break
 	}
 	t.text(e, SegmentThinking, e.frame.Message, e.frame.Text)
 }
@@ -358,7 +367,10 @@ func (t *Turn) foldFinish(e *Entry) {
 		t.breaches = append(t.breaches, breach{"two different ends", e.Sequence})
 		return
 	}
-	t.finish, t.finishAt = fin, e.Sequence
+	again := t.finish != nil
+	if t.finish, t.finishAt = fin, e.Sequence; again {
+		return // it says nothing that the first did not
+	}
 	if f.Family == hermes.FamilyChat {
 		t.text(e, SegmentText, f.Message, f.Text)
 		return
@@ -369,7 +381,7 @@ func (t *Turn) foldFinish(e *Entry) {
 	}
 	t.outputTools(e, f.More.Output)
 	for _, o := range f.More.Output {
-		if fin.Reason == "completed" && o.Text != "" && blank(t.Text()) {
+		if fin.Reason == "completed" && o.Text != "" && t.inkTo == 0 {
 			t.text(e, SegmentText, "output", o.Text)
 		}
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"aipscope/model/hermes"
@@ -131,14 +130,13 @@ func (t *Turn) newTool(c hermes.ToolChange) *Tool {
 
 // toolMark notes in the text where a tool started.
 func (t *Turn) toolMark(e *Entry, key string) {
-	for i := len(t.segments) - 1; i >= 0; i-- {
-		if s := t.segments[i]; s.Kind == SegmentTools && slices.Contains(s.Tools, key) {
-			e.Segment = i
-			return
-		}
+	if i, ok := t.marked[key]; ok {
+		e.Segment = i
+		return
 	}
 	s := t.segment(e, SegmentTools, "")
 	s.Tools = append(s.Tools, key)
+	t.marked[key] = e.Segment
 }
 
 // rowTools takes from the messages that end a session turn the tools that no

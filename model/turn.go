@@ -158,8 +158,8 @@ func (t *Turn) Apply(rows []Row) {
 		t.refold()
 	}
 	if t.over || t.Settled() {
-		for _, tool := range t.tools {
-			if tool.Status == ToolRunning {
+		for ; t.left < len(t.tools); t.left++ {
+			if tool := t.tools[t.left]; tool.Status == ToolRunning {
 				t.setStatus(tool, ToolUnended, tool.Started)
 			}
 		}

@@ -66,8 +66,12 @@ func (c *Console) takeList(m listMsg) tea.Cmd {
 // listed is a watched action as the list has it.
 func (c *Console) listed() Listed {
 	_, last := c.turn.Span()
+	state := string(c.turn.State())
+	if r := c.turn.Result(); r != nil {
+		state = string(r.Status)
+	}
 	return Listed{
-		Action: c.turn.Action(), URL: c.cfg.URL, Capability: cmp.Or(c.turn.Capability(), c.cfg.Capability), State: string(c.turn.State()),
+		Action: c.turn.Action(), URL: c.cfg.URL, Capability: cmp.Or(c.turn.Capability(), c.cfg.Capability), State: state,
 		Verdict: c.verdict.Word, Chunks: c.turn.Chunks(), Last: last,
 	}
 }
@@ -96,7 +100,10 @@ func (c *Console) sift() {
 			continue
 		}
 		was := p.all[at]
-		l.Capability, l.State, l.Chunks = cmp.Or(l.Capability, was.Capability), cmp.Or(l.State, was.State), max(l.Chunks, was.Chunks)
+		l.Capability, l.Chunks = cmp.Or(l.Capability, was.Capability), max(l.Chunks, was.Chunks)
+		if !w.turn.Settled() {
+			l.State = cmp.Or(was.State, l.State) // the daemon's word is newer
+		}
 		if l.Last.Before(was.Last) {
 			l.Last = was.Last
 		}
@@ -189,23 +196,23 @@ func (c *Console) drawActions(now time.Time) []string {
 		f.footer = number(n) + " watched"
 	}
 	var body []string
+	if p.problem != "" {
+		said := hang(" ", st.word(model.Failed), "not all could be read: "+p.problem, w-2)
+		body = append(said[:min(len(said), 3)], "")
+	}
 	if p.typing {
 		body = append(body, " "+st.dim.in("filter ")+st.field(p.filter, max(1, w-12)), "")
 	}
 	body = append(body, p.head(w-2)...)
-	p.list.resize(h - 2 - len(body))
+	p.list.resize(max(1, h-2-len(body)))
 	body = append(body, c.actionLines(now, w-2)...)
 	out = append(out, c.windows(st.box(f, body, w, h), h)...)
 	return append(out, c.actionBar())
 }
 
-// actionBar is the line under the list: the selected action whole, or what could
-// not be read.
+// actionBar is the line under the list: the selected action whole.
 func (c *Console) actionBar() string {
 	st, p, w := &c.styles, c.actions, c.width
-	if p.problem != "" {
-		return fill(" "+st.word(model.Failed).in(cut(p.problem, w-2)), w)
-	}
 	l := p.selected()
 	if l == nil {
 		return fill("", w)

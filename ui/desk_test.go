@@ -140,3 +140,11 @@ func TestAListWithoutActionsInFlightIsReadOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestAJournalReadToItsEndIsNotStillBeingRead(t *testing.T) {
+	bubble(t, "chat_ok", 100, 24, nil, func(d *driver, rows []model.Row) {
+		d.feed(follow.Batch{Rows: rows[:9], History: true, Done: true})
+		d.shows("■ from the journal", "◌ PENDING")
+		d.hides("reading the journal")
+	})
+}

@@ -115,6 +115,10 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 	}
 	switch l.State {
 	case "":
+		if c.done {
+			g = prefix(c.styles.linkGlyph(follow.Settled)) // nobody is followed
+			return g + "from the journal", g + "journal"
+		}
 		if c.history {
 			return g + "reading the journal", g + "journal"
 		}

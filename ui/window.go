@@ -270,6 +270,7 @@ func (d *copyDialog) view(w, h int) []string {
 	for _, l := range strings.Split(ansi.Wrap(say, max(1, w-4), ""), "\n") {
 		lines = append(lines, " "+st.dim.in(l))
 	}
+	lines = tight(lines, h-2)
 	return st.box(framed{title: "Copy", focused: true}, lines, w, len(lines)+2)
 }
 
@@ -326,7 +327,7 @@ func (d *fileDialog) accept(c *Console) tea.Cmd {
 	}
 }
 
-func (d *fileDialog) view(w, _ int) []string {
+func (d *fileDialog) view(w, h int) []string {
 	st := d.st
 	w = min(w-4, 76)
 	lines := []string{"", " " + st.text.in(cut(d.what, w-4))}
@@ -350,7 +351,18 @@ func (d *fileDialog) view(w, _ int) []string {
 		}
 	}
 	lines = append(lines, "", " "+st.dim.in("path ")+st.field(d.input, max(1, w-9)), "")
+	lines = tight(lines, h-2)
 	return st.box(framed{title: d.title, focused: true}, lines, w, len(lines)+2)
+}
+
+// tight leaves out empty lines, where there is no room for them.
+func tight(lines []string, h int) []string {
+	for i := len(lines) - 1; i >= 0 && len(lines) > h; i-- {
+		if lines[i] == "" {
+			lines = slices.Delete(lines, i, i+1)
+		}
+	}
+	return lines
 }
 
 // The windows that keys open.

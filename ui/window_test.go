@@ -239,3 +239,22 @@ func TestTheWheelMovesThePaneUnderItAndAClickFocuses(t *testing.T) {
 		}
 	})
 }
+
+func TestWindowsAreInSightOnTheSmallestScreen(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		bubble(t, "chat_tools", minWidth, minHeight, func(c *Config) { new(wrote).configure(c); c.Look.PlainScreen = plain }, func(d *driver, rows []model.Row) {
+			d.finish(rows)
+			for key, want := range map[string]string{"x": "01.jsonl", "y": "the verdict in a line", ":": "actions", "i": "action ID", "?": "ctrl+c"} {
+				d.press(key)
+				if key == ":" {
+					d.press("h", "e", "l", "p")
+					want = "help"
+				}
+				d.shows(want)
+				d.press("esc")
+			}
+			d.press("y", "f")
+			d.shows("01.md")
+		})
+	}
+}

@@ -193,7 +193,7 @@ func (e *Error) RemoteStatus() int {
 	var d struct {
 		Status int `json:"remote_status"`
 	}
-	if json.Unmarshal(e.Details, &d) != nil {
+	if UnmarshalLast(e.Details, &d) != nil {
 		return 0
 	}
 	return d.Status
@@ -215,7 +215,7 @@ func Redacted(raw json.RawMessage) bool {
 	var v struct {
 		Redacted bool `json:"redacted"`
 	}
-	return len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &v) == nil && v.Redacted
+	return len(raw) > 0 && raw[0] == '{' && UnmarshalLast(raw, &v) == nil && v.Redacted
 }
 
 // Time is a time as AIP writes it: RFC 3339, or an array of nine integers

@@ -40,7 +40,7 @@ func ReadContract(raw json.RawMessage) Contract {
 		} `json:"idempotency"`
 	}
 	// A member of another type than expected leaves the rest readable.
-	_ = json.Unmarshal(raw, &in)
+	_ = UnmarshalLast(raw, &in)
 	c := Contract{ID: in.ID, Kind: word(in.Kind), Risk: word(in.Risk), Stability: word(in.Stability), Approval: in.Approval,
 		Key: word(in.Idempotency.Requirement), Cancel: in.Execution.Cancel, Retry: in.Execution.Retry}
 	if c.Key == "" && in.Idempotency.Required != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"time"
+
+	"aipscope/model/aip"
 )
 
 // Session is one row of the provider's sessions (seed 002, "List sessions"). All
@@ -46,7 +48,7 @@ type sessionRow struct {
 // SessionOf reads one row of a list, or the session of another reply.
 func SessionOf(raw json.RawMessage) Session {
 	var r sessionRow
-	_ = json.Unmarshal(raw, &r) // a member of another type leaves the rest
+	_ = aip.UnmarshalLast(raw, &r) // a member of another type leaves the rest
 	return Session{
 		ID: r.ID, Source: r.Source, Title: r.Title, Model: r.Model, Preview: r.Preview, Parent: r.Parent, Root: r.Root, EndReason: r.EndReason,
 		MessageCount: r.MessageCount, Started: seconds(r.Started), Ended: seconds(r.Ended), Active: seconds(r.Active), Raw: raw,
@@ -69,7 +71,7 @@ func ReadSession(output json.RawMessage) (Session, bool) {
 	var o struct {
 		Session json.RawMessage `json:"session"`
 	}
-	_ = json.Unmarshal(output, &o)
+	_ = aip.UnmarshalLast(output, &o)
 	s := SessionOf(o.Session)
 	return s, s.ID != ""
 }
@@ -96,7 +98,7 @@ func ReadSessions(output json.RawMessage) (SessionPage, bool) {
 		Offset  int             `json:"offset"`
 		HasMore bool            `json:"has_more"`
 	}
-	_ = json.Unmarshal(output, &l)
+	_ = aip.UnmarshalLast(output, &l)
 	rows, ok := array(l.Data)
 	if !ok {
 		return SessionPage{}, false
@@ -135,7 +137,7 @@ func ReadTranscript(output json.RawMessage) (Transcript, bool) {
 		SessionID string          `json:"session_id"`
 		Data      json.RawMessage `json:"data"`
 	}
-	_ = json.Unmarshal(output, &l)
+	_ = aip.UnmarshalLast(output, &l)
 	rows, ok := array(l.Data)
 	if !ok {
 		return Transcript{}, false
@@ -160,7 +162,7 @@ func MessageOf(raw json.RawMessage) SessionMessage {
 		Finish    string          `json:"finish_reason"`
 		At        json.RawMessage `json:"timestamp"`
 	}
-	_ = json.Unmarshal(raw, &m)
+	_ = aip.UnmarshalLast(raw, &m)
 	out := SessionMessage{ID: text(m.ID), SessionID: m.SessionID, Role: m.Role, Text: partsText(m.Content), ToolName: m.ToolName, CallID: m.CallID,
 		Finish: m.Finish, At: seconds(m.At), Raw: raw}
 	var calls []struct {
@@ -173,7 +175,7 @@ func MessageOf(raw json.RawMessage) SessionMessage {
 	if s, ok := str(m.Calls); ok { // a database column may come as it is stored
 		m.Calls = json.RawMessage(s)
 	}
-	_ = json.Unmarshal(m.Calls, &calls)
+	_ = aip.UnmarshalLast(m.Calls, &calls)
 	for _, c := range calls {
 		out.Calls = append(out.Calls, ToolChange{Key: c.ID, Name: c.Function.Name, Arguments: text(c.Function.Arguments)})
 	}
@@ -189,7 +191,7 @@ type Deletion struct {
 // ReadDeletion reads a deletion's output; false where it is none.
 func ReadDeletion(output json.RawMessage) (Deletion, bool) {
 	var d Deletion
-	err := json.Unmarshal(output, &d)
+	err := aip.UnmarshalLast(output, &d)
 	return d, err == nil && d.ID != ""
 }
 
@@ -233,7 +235,7 @@ func Asked(op Operation, input json.RawMessage) string {
 	var messages []struct {
 		Content json.RawMessage `json:"content"`
 	}
-	_ = json.Unmarshal(top["messages"], &messages)
+	_ = aip.UnmarshalLast(top["messages"], &messages)
 	if n := len(messages); n > 0 {
 		return partsText(messages[n-1].Content)
 	}
@@ -249,7 +251,7 @@ func Unstored(input json.RawMessage) bool {
 		fields
 		Body *fields `json:"body"`
 	}
-	_ = json.Unmarshal(input, &in)
+	_ = aip.UnmarshalLast(input, &in)
 	if in.Body != nil {
 		in.fields = *in.Body
 	}

@@ -56,15 +56,9 @@ func Poison(tb testing.TB, rows []model.Row, hostile string, r *rand.Rand) []mod
 	out := make([]model.Row, len(rows))
 	for i, row := range rows {
 		out[i] = row
-		var v any
-		dec := json.NewDecoder(bytes.NewReader(row.Raw))
-		dec.UseNumber()
-		if err := dec.Decode(&v); err != nil {
-			tb.Fatal(err)
-		}
-		raw, err := json.Marshal(poison(v, "", hostile, r))
-		if err != nil {
-			tb.Fatal(err)
+		raw, ok := PoisonJSON(row.Raw, hostile, r)
+		if !ok {
+			tb.Fatalf("row %d is no JSON", row.Number)
 		}
 		if changed, err := model.DecodeRow(row.Kind, row.At, raw); err == nil {
 			changed.Number = row.Number
@@ -72,6 +66,18 @@ func Poison(tb testing.TB, rows []model.Row, hostile string, r *rand.Rand) []mod
 		}
 	}
 	return out
+}
+
+// PoisonJSON is Poison for one value; false where it is no JSON.
+func PoisonJSON(raw []byte, hostile string, r *rand.Rand) ([]byte, bool) {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return nil, false
+	}
+	raw, err := json.Marshal(poison(v, "", hostile, r))
+	return raw, err == nil
 }
 
 // deciding are the members that say what a frame or a row is.

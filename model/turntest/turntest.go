@@ -107,7 +107,7 @@ func Rows(tb testing.TB, op hermes.Operation, body []byte) []model.Row {
 	b := Builder{TB: tb}
 	b.Add(model.RowRequest, &model.Request{Capability: op.Capability("demo"), Mode: "streaming"})
 	p := hermes.NewParser(hermes.DefaultLimits)
-	agg := hermes.NewAggregate(Action, "demo", op, 4096)
+	agg := hermes.NewAggregate(Action, "demo", op, 100000)
 	if op == hermes.OpChatStream {
 		agg = hermes.NewAggregate(Action, "demo", op, 100000)
 	}

@@ -78,6 +78,7 @@ func (o *calling) within(ctx context.Context, d *desk, fn func(context.Context) 
 		d.code, what = exitOf(v.Word), v.Reason
 	}
 	if r.Action == "" {
+		fmt.Fprintf(d.err, "aipscope: nothing came within %s\n", o.timeout)
 		return nil
 	}
 	fmt.Fprintf(d.err, "aipscope: %s: %s; go on with: aipscope watch %s\n", safe.Line(r.Action), what, safe.Line(r.Action))

@@ -108,6 +108,11 @@ type eventLine struct {
 	At   string `json:"at"`
 }
 
+type conflictLine struct {
+	Type     string `json:"type"`
+	Sequence uint64 `json:"sequence"`
+}
+
 type chunkLine struct {
 	Type     string          `json:"type"`
 	Sequence uint64          `json:"sequence"`
@@ -141,6 +146,9 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 		// What no chunk of this batch changed: tools that only the result or
 		// the end of the turn told of.
 		for _, line := range steps.lines {
+			if line == nil {
+				continue
+			}
 			if err := writeJSON(p.out, line); err != nil {
 				return err
 			}
@@ -161,7 +169,7 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 	switch {
 	case r.Kind == model.RowConflict && r.Chunk != nil:
-		return writeJSON(p.out, map[string]any{"type": "conflict", "sequence": r.Chunk.Sequence})
+		return writeJSON(p.out, conflictLine{"conflict", r.Chunk.Sequence})
 	case r.Chunk != nil:
 		e, _ := p.turn.Find(r.Chunk.Sequence)
 		line := chunkLine{Type: "chunk", Sequence: r.Chunk.Sequence, Kind: r.Chunk.Kind, Frame: e.Frame, At: stamp(e.At), Text: e.Text()}
@@ -185,9 +193,10 @@ func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 	return nil
 }
 
-// stepLines are the tool lines of a batch, by the chunk that made them.
+// stepLines are the tool lines of a batch, and which of them each chunk made.
 type stepLines struct {
-	lines []toolLine
+	lines []*toolLine // nil once printed
+	by    map[uint64][]int
 }
 
 // newSteps collects what changed of the tools since the last call. After a
@@ -197,21 +206,24 @@ func (p *jsonPrinter) newSteps() *stepLines {
 		p.restarts, p.steps = n, 0
 	}
 	all := p.turn.ToolSteps()
-	s := &stepLines{}
+	s := &stepLines{by: map[uint64][]int{}}
 	for _, step := range all[min(p.steps, len(all)):] {
 		id := step.Key + "\x00" + string(step.Status)
 		if p.shown[id] != "" {
 			continue
 		}
 		p.shown[id] = step.Status
+		if step.Status != model.ToolUnended { // the end of the turn made that one
+			s.by[step.Sequence] = append(s.by[step.Sequence], len(s.lines))
+		}
 		s.lines = append(s.lines, p.tool(step))
 	}
 	p.steps = len(all)
 	return s
 }
 
-func (p *jsonPrinter) tool(step model.ToolStep) toolLine {
-	line := toolLine{Type: "tool", Key: step.Key, Name: step.Name, Status: step.Status, Sequence: &step.Sequence}
+func (p *jsonPrinter) tool(step model.ToolStep) *toolLine {
+	line := &toolLine{Type: "tool", Key: step.Key, Name: step.Name, Status: step.Status, Sequence: &step.Sequence}
 	if p.reveal {
 		if t := p.turn.Tool(step.Key); t != nil {
 			line.Label, line.Arguments, line.Result = t.Label, t.Arguments, t.Result
@@ -221,20 +233,13 @@ func (p *jsonPrinter) tool(step model.ToolStep) toolLine {
 }
 
 // at takes the lines that belong to a chunk.
-func (s *stepLines) at(sequence uint64) []toolLine {
-	var out []toolLine
-	rest := s.lines[:0:0]
-	if len(s.lines) == 0 {
-		return nil
+func (s *stepLines) at(sequence uint64) []*toolLine {
+	var out []*toolLine
+	for _, i := range s.by[sequence] {
+		out = append(out, s.lines[i])
+		s.lines[i] = nil
 	}
-	for _, l := range s.lines {
-		if *l.Sequence == sequence && l.Status != model.ToolUnended {
-			out = append(out, l)
-		} else {
-			rest = append(rest, l)
-		}
-	}
-	s.lines = rest
+	delete(s.by, sequence)
 	return out
 }
 
