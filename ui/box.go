@@ -144,9 +144,21 @@ func over(base, top []string, w int) []string {
 	for i, line := range top {
 		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
-		right := ansi.TruncateLeft(under, x+tw, "")
+		right := leftCut(under, x+tw, w)
 		line = moves.ReplaceAllString(line, "")
 		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right
 	}
 	return base
+}
+
+// leftCut is what stands on a line of w cells from cell x on. A wide cluster that x
+// would cut in two becomes a space.
+func leftCut(line string, x, w int) string {
+	for at := x; at < w; at++ {
+		s := ansi.TruncateLeft(line, at, "")
+		if n := ansi.StringWidth(s); n <= w-at {
+			return strings.Repeat(" ", w-x-n) + s
+		}
+	}
+	return strings.Repeat(" ", max(0, w-x))
 }

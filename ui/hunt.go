@@ -213,9 +213,13 @@ func (c *Console) scanned(m scanMsg) tea.Cmd {
 	switch {
 	case s.problem != "":
 		s.seeking = false
-		c.notice(s.query.source+": "+s.problem, c.styles.alarm)
+		c.notice(safe.Line(s.query.source)+": "+s.problem, c.styles.alarm)
 	case s.unread > 0 && s.next >= len(p.entries) && m.unread > 0:
-		c.notice(counted(s.unread, "chunk", "chunks")+" could not be asked.", c.styles.alarm)
+		why := ": the journal cannot be read."
+		if s.query.code != nil {
+			why = ": the expression fails on them."
+		}
+		c.notice(counted(s.unread, "chunk", "chunks")+" could not be judged"+why, c.styles.alarm)
 	}
 	if s == &h.filter {
 		p.refresh()
