@@ -126,7 +126,11 @@ func TestHostileStringsOnlyTakeUpRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(n), 11))
-				for round := range 2 {
+				rounds, every := 2, 1
+				if len(hostile) > 1000 { // each frame costs what its string does
+					rounds, every = 1, 4
+				}
+				for round := range rounds {
 					rows := hostileTurn(t, hostile, r)
 					d := drive(t, 120, 40, func(c *Config) {
 						c.Action, c.Endpoint, c.Capability = hostile, hostile, hostile
@@ -151,9 +155,11 @@ func TestHostileStringsOnlyTakeUpRoom(t *testing.T) {
 						size := [][2]int{{120, 40}, {80, 24}, {41, 13}}[r.IntN(3)]
 						d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 						was = ""
-						for _, keys := range views {
+						for i, keys := range views {
 							d.press(keys...)
-							check()
+							if i%every == 0 {
+								check()
+							}
 						}
 						if !settled {
 							d.press("c")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"aipscope/model"
 	"aipscope/model/safe"
@@ -263,9 +264,26 @@ func (s *styles) marked(line string, k ink, marks *regexp.Regexp) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range marks.FindAllStringIndex(line, 32) {
-		b.WriteString(k.in(line[at:m[0]]) + s.match.in(line[m[0]:m[1]]))
-		at = m[1]
+		if m[0] < at {
+			continue
+		}
+		end := clusterEnd(line, m[1])
+		b.WriteString(k.in(line[at:m[0]]) + s.match.in(line[m[0]:end]))
+		at = end
 	}
 	b.WriteString(k.in(line[at:]))
 	return b.String()
+}
+
+// clusterEnd moves the end of a match behind the marks that belong to its last
+// letter: a colour between them would part them on some terminals.
+func clusterEnd(line string, end int) int {
+	for end < len(line) {
+		r, n := utf8.DecodeRuneInString(line[end:])
+		if !unicode.Is(unicode.M, r) {
+			break
+		}
+		end += n
+	}
+	return end
 }
