@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/alecthomas/chroma/v2"
 	"github.com/alecthomas/chroma/v2/lexers"
@@ -11,9 +12,59 @@ import (
 	"github.com/muesli/termenv"
 )
 
-// maxHighlight bounds the code that is coloured, in bytes: a longer block is
-// text, so that closing it does not stop the screen.
-const maxHighlight = 8 << 10
+// What is coloured, so that closing a block does not stop the screen. Lexers are
+// made for files that people wrote: over a long line, or a long stretch of nothing, the
+// expressions of most take time that grows with its square, and some take it over
+// words without punctuation. Code beyond these bounds is text.
+const (
+	maxHighlight = 8 << 10 // bytes
+	maxCodeLine  = 400     // bytes of a line
+	maxBlanks    = 12      // lines in a row that show nothing
+	// maxColour is what a block may take; a usual one takes a few milliseconds.
+	maxColour = 300 * time.Millisecond
+	// maxTired is how many languages may take longer before all code is text.
+	maxTired = 3
+)
+
+// tired are the lexers that took too long once. They are not asked again: what
+// a turn holds one of, it may hold a thousand of.
+var tired = struct {
+	sync.Mutex
+	lexers map[chroma.Lexer]bool
+}{lexers: map[chroma.Lexer]bool{}}
+
+func isTired(l chroma.Lexer) bool {
+	tired.Lock()
+	defer tired.Unlock()
+	return tired.lexers[l] || len(tired.lexers) >= maxTired
+}
+
+func tire(l chroma.Lexer) {
+	tired.Lock()
+	defer tired.Unlock()
+	tired.lexers[l] = true
+}
+
+// colourable reports whether code is within the bounds.
+func colourable(code string) bool {
+	if len(code) > maxHighlight {
+		return false
+	}
+	blanks := 0
+	for line := range strings.Lines(code) {
+		switch {
+		case len(line) > maxCodeLine:
+			return false
+		case strings.TrimSpace(line) != "":
+			blanks = 0
+		default:
+			if blanks++; blanks > maxBlanks {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // tabWidth is the distance of tab stops in code.
 const tabWidth = 4
@@ -78,23 +129,28 @@ func (p palette) of(t chroma.TokenType) pen {
 // highlight returns the lines of code in its colours.
 func (p palette) highlight(code, language string) [][]run {
 	lexer := aliases()[strings.ToLower(language)]
-	if lexer == nil || p.pens == nil || len(code) > maxHighlight {
+	if lexer == nil || p.pens == nil || !colourable(code) || isTired(lexer) {
 		return p.text(code)
 	}
-	best, errs := p.colour(lexer, code)
+	until := time.Now().Add(maxColour)
+	best, errs := p.colour(lexer, code, until)
 	// The lexers' expressions give up after a quarter of a second of wall time, and what
 	// they gave up on counts as an error of the code. A busy machine must not show.
 	for range 2 {
 		if errs == 0 {
 			break
 		}
-		again, n := p.colour(lexer, code)
+		again, n := p.colour(lexer, code, until)
 		if n == errs {
 			break
 		}
 		if n < errs {
 			best, errs = again, n
 		}
+	}
+	if time.Now().After(until) {
+		tire(lexer)
+		return p.text(code)
 	}
 	if best == nil {
 		return p.text(code)
@@ -106,9 +162,9 @@ func (p palette) highlight(code, language string) [][]run {
 }
 
 // colour has a lexer cut code into tokens, and counts the bytes that it could make
-// nothing of. It returns no lines if the lexer fails, or loses text.
-func (p palette) colour(lexer chroma.Lexer, code string) (lines [][]run, errs int) {
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+// nothing of. It returns no lines if the lexer fails, loses text, or is not done in time.
+func (p palette) colour(lexer chroma.Lexer, code string, until time.Time) (lines [][]run, errs int) {
+	tokens, err := chroma.Coalesce(timed{lexer, until}).Tokenise(nil, code)
 	if err != nil {
 		return nil, 0
 	}
@@ -137,6 +193,25 @@ func (p palette) colour(lexer chroma.Lexer, code string) (lines [][]run, errs in
 		lines = lines[:n-1]
 	}
 	return lines, errs
+}
+
+// timed is a lexer that stops in time.
+type timed struct {
+	chroma.Lexer
+	until time.Time
+}
+
+func (l timed) Tokenise(o *chroma.TokeniseOptions, code string) (chroma.Iterator, error) {
+	next, err := l.Lexer.Tokenise(o, code)
+	if err != nil {
+		return nil, err
+	}
+	return func() chroma.Token {
+		if time.Now().After(l.until) {
+			return chroma.EOF
+		}
+		return next()
+	}, nil
 }
 
 // text returns the lines of code without colours.
