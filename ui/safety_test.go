@@ -105,8 +105,8 @@ func TestNothingFromOutsideDrivesTheTerminal(t *testing.T) {
 
 func TestEveryFrameFitsItsWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	for _, rec := range turntest.Recordings(t) {
-		if rec.Chunks > 1500 {
+	for i, rec := range turntest.Recordings(t) {
+		if rec.Chunks > 1500 || turntest.Racing && i%4 != 0 {
 			continue
 		}
 		rows := rec.Rows(t)
