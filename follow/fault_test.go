@@ -188,7 +188,7 @@ func TestFaults(t *testing.T) {
 		{faults: "repeat"},
 		{faults: "repeat,unknown"},
 		{faults: "forget=1", verdict: model.Pending, pending: true},
-		{faults: "forget=4,cut=1500,unknown", only: "live", verdict: model.Pending, pending: true, links: `the cursor is no longer known \(stream.cursor_expired\): reading from the start\), connecting, live, live \(the daemon does not know the action any more`},
+		{faults: "forget=4,cut=1500,unknown", only: "live", verdict: model.Pending, pending: true, links: `the cursor is no longer known \(stream.cursor_expired\): reading from the start\), connecting, live, live \(the daemon no longer knows the action`},
 		{faults: "token", verdict: model.Pending, refused: "^the daemon does not accept the token: the daemon answered auth.native_http_unauthorized"},
 		{faults: "scope", verdict: model.Pending, refused: "^the token does not allow this: the daemon answered auth.not_authorized"},
 		{faults: "cancel-refused"},

@@ -74,7 +74,7 @@ func (f *follower) probed(ctx context.Context, p probe) error {
 	}
 	if f.lost && f.state == Live && p.status.State == aip.StateUnknown {
 		f.lost = false
-		f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor, Reason: "the daemon does not know the action any more: it may have lost its record"})
+		f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor, Reason: "the daemon no longer knows the action"})
 	}
 	return nil
 }

@@ -139,6 +139,9 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 				long += ", " + number(c.duplicates) + " repeated"
 			}
 		}
+		if reason != "" {
+			long += " (" + reason + ")"
+		}
 		return long, g + "live"
 	case follow.Retrying:
 		short = g + "reconnecting"
@@ -151,6 +154,9 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 		}
 		return short + " (" + why + ")", short
 	case follow.Draining:
+		if reason != "" { // it is tried again
+			return g + "reading what is left (" + reason + ")", g + "draining"
+		}
 		return g + "reading what is left", g + "draining"
 	case follow.Settled:
 		return g + "settled", g + "settled"
