@@ -83,7 +83,7 @@ func TestASignalGivesTheTerminalBack(t *testing.T) {
 			term := ptytest.Open(t)
 			before := term.State(t)
 			cmd := p.onTerminal(term, p.command(append([]string{"watch", "act_slow", "--theme", "dark"}, args...)...))
-			term.Wait(t, 0, "● live")
+			term.Wait(t, 0, " live ")
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestATerminalThatClosesEndsTheConsole(t *testing.T) {
 	p.submit("act_slow", "chat_large")
 	term := ptytest.Open(t)
 	cmd := p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
-	term.Wait(t, 0, "● live")
+	term.Wait(t, 0, " live ")
 	term.Vanish()
 	if code := exitCode(t, cmd); code != 130 {
 		t.Errorf("exit code %d", code)
@@ -120,7 +120,7 @@ func TestCtrlZStopsAndFgGoesOn(t *testing.T) {
 	before := term.State(t)
 	script := `set -m; "$0" "$@"; echo "STOPPED $?"; read go; fg; echo "ENDED $?"`
 	cmd := p.onTerminal(term, p.run("bash", append([]string{"-c", script, p.exe}, p.args("watch", "act_slow", "--theme", "dark")...)...))
-	term.Wait(t, 0, "● live")
+	term.Wait(t, 0, " live ")
 	if term.State(t) == before {
 		t.Error("the console has not set the terminal")
 	}
@@ -130,7 +130,7 @@ func TestCtrlZStopsAndFgGoesOn(t *testing.T) {
 	from := len(term.Written())
 	term.Type(t, "\n")
 	term.Wait(t, from, altOn)
-	term.Wait(t, from, "● live")
+	term.Wait(t, from, " live ")
 	term.Type(t, "q")
 	term.Wait(t, from, "again leaves")
 	term.Type(t, "q")
@@ -149,7 +149,7 @@ func TestCtrlZWithoutAShellGoesOn(t *testing.T) {
 	term := ptytest.Open(t)
 	before := term.State(t)
 	cmd := p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
-	term.Wait(t, 0, "● live")
+	term.Wait(t, 0, " live ")
 	from := len(term.Written())
 	term.Type(t, "\x1a")
 	term.Wait(t, from, altOff)
@@ -170,7 +170,7 @@ func TestASecondSignalLeavesAStuckTerminal(t *testing.T) {
 	term := ptytest.Open(t)
 	before := term.State(t)
 	cmd := p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
-	term.Wait(t, 0, "● live")
+	term.Wait(t, 0, " live ")
 	term.Stop(t)
 	ended := make(chan struct{})
 	go func() {
@@ -214,7 +214,7 @@ func TestNothingRevealedStaysOnTheTerminal(t *testing.T) {
 					cmd = p.run("bash", append([]string{"-c", `set -m; "$0" "$@"; echo "STOPPED"; kill %1; fg`, p.exe}, cmd.Args[1:]...)...)
 				}
 				p.onTerminal(term, cmd)
-				sees(t, term, "● live")
+				sees(t, term, " live ")
 				term.Type(t, "3")
 				sees(t, term, "chat.delta")
 				term.Type(t, "\r")
