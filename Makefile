@@ -9,7 +9,8 @@ LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION)
 CC_FOUND := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; [ $$? = 0 ] && echo yes)
 RACE     := $(if $(CC_FOUND),-race)
 
-.PHONY: help run build test check fmt clean
+
+.PHONY: help run build test terminal check fmt clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -28,6 +29,9 @@ ifeq ($(RACE),)
 else
 	CGO_ENABLED=1 $(GO) test $(RACE) ./...
 endif
+
+terminal: ## run the tests that drive the console on a pseudo-terminal; they want a quiet machine
+	$(GO) test -tags terminal -run 'Terminal|CtrlZ|Revealed' .
 
 check: ## vet, and formatting
 	$(GO) vet ./...

@@ -177,6 +177,7 @@ func killed(t *testing.T, cmd *exec.Cmd, after time.Duration) string {
 // Two consoles on one journal are killed again and again, wherever they are:
 // what any of them showed is in the history, once.
 func TestKilledAtAnyMomentNothingShownIsLost(t *testing.T) {
+	t.Parallel()
 	random := seeded(t)
 	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 4}))
 	p.submit("act_killed", "chat_length")
@@ -222,6 +223,7 @@ func TestKilledAtAnyMomentNothingShownIsLost(t *testing.T) {
 // A submission that is killed wherever it is, and made again under its ID, has
 // reached the daemon once at most.
 func TestASubmissionThatIsKilledIsNeverSentTwice(t *testing.T) {
+	t.Parallel()
 	random := seeded(t)
 	var mu sync.Mutex
 	posts := map[string]int{}
@@ -309,6 +311,7 @@ func exitCode(t *testing.T, cmd *exec.Cmd) int {
 }
 
 func TestASignalEndsAWatchInOrder(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
 	p.submit("act_slow", "chat_large")
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -351,6 +354,7 @@ func TestASignalEndsAWatchInOrder(t *testing.T) {
 }
 
 func TestAReaderThatLeavesEndsAWatchQuietly(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
 	p.submit("act_slow", "chat_large")
 	r, w, err := os.Pipe()
@@ -394,6 +398,7 @@ func TestAReaderThatLeavesEndsAWatchQuietly(t *testing.T) {
 // The limit of a file's size stands for a disk without room: it works for
 // everybody, everywhere.
 func TestAWatchOnAFullDiskSaysSoAndGoesOnLater(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{}))
 	p.submit("act_big", "chat_large")
 	code, out, msg := outcome(t, p.limited(`ulimit -f 6000`, "watch", "act_big", "--output", "json"))
@@ -417,6 +422,7 @@ func TestAWatchOnAFullDiskSaysSoAndGoesOnLater(t *testing.T) {
 }
 
 func TestAJournalThatCannotBeUsedIsNamed(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{}))
 	p.submit("act_ok", "chat_ok")
 	db, err := sql.Open("sqlite", filepath.Join(p.journal(), "journal.db")+"?_txlock=immediate")
@@ -488,6 +494,7 @@ func files(t *testing.T, dir string) map[string]string {
 
 // What leaves nothing on disk leaves nothing when it is killed, either.
 func TestDemoAndEphemeralLeaveNothing(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 8}))
 	was := files(t, p.dir)
 	killed(t, p.run(p.exe, "demo", "--output", "json"), 300*time.Millisecond)

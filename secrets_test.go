@@ -18,6 +18,7 @@ import (
 // The token stands in its file and nowhere else, and content in the journal and
 // where it was asked for.
 func TestTokenAndContentStayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{}))
 	log := filepath.Join(p.dir, "log")
 	var said strings.Builder
@@ -95,6 +96,7 @@ func TestTokenAndContentStayWhereTheyBelong(t *testing.T) {
 }
 
 func TestForgottenContentIsInNoFile(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{}))
 	for _, id := range []string{"act_one", "act_two"} {
 		p.ends(10, "submit", "cap:hermes_agent:demo:chat_stream", "--action-id", id, "--input",
@@ -140,6 +142,7 @@ func TestForgottenContentIsInNoFile(t *testing.T) {
 }
 
 func TestForgettingIsRefusedWhileAConsoleFollows(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
 	p.submit("act_slow", "chat_large")
 	cmd := p.command("watch", "act_slow", "--output", "json")
@@ -179,6 +182,7 @@ func recorded(t *testing.T, ln net.Listener, h http.HandlerFunc) (srv *httptest.
 }
 
 func TestTheTokenGoesNoFurtherThanTheDaemon(t *testing.T) {
+	t.Parallel()
 	none := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
 	commands := [][]string{
 		{"status", "act_x"}, {"watch", "act_x", "--timeout", "1s"}, {"cancel", "act_x", "--reason", "x"},
@@ -257,6 +261,7 @@ func listenElsewhere(t *testing.T) net.Listener {
 }
 
 func TestServeOffLoopbackNeedsAToken(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t, "http://127.0.0.1:1")
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0"} {
 		code, _, msg := outcome(t, p.run(p.exe, "serve", "--listen", address))
