@@ -30,7 +30,8 @@ type watched struct {
 func watch(t testing.TB, w, h int) *watched {
 	s := &watched{vt.NewEmulator(w, h), t, w, h}
 	go io.Copy(io.Discard, s.Emulator) // what it answers
-	t.Cleanup(func() { s.Emulator.Close() })
+	// Closing the emulator itself would race with the reading of its answers.
+	t.Cleanup(func() { s.InputPipe().(io.Closer).Close() })
 	ours := func(m ansi.Mode) bool {
 		return m.Mode() == 2026 || m.Mode() == 7
 	}
