@@ -12,7 +12,7 @@ RACE     := $(if $(CC_FOUND),-race)
 # How long `make fuzz` runs each target.
 FUZZTIME ?= 1m
 
-.PHONY: help run build test fuzz check fmt clean
+.PHONY: help run build test terminal fuzz check fmt clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -31,6 +31,9 @@ ifeq ($(RACE),)
 else
 	CGO_ENABLED=1 $(GO) test $(RACE) ./...
 endif
+
+terminal: ## run the tests that drive the console on a pseudo-terminal; they want a quiet machine
+	$(GO) test -tags terminal -run 'Terminal|CtrlZ|Revealed' .
 
 fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 	@set -e; for pkg in $$($(GO) list ./...); do \

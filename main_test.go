@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -36,13 +36,21 @@ func startDaemon(tb interface {
 	Fatal(...any)
 	Cleanup(func())
 }, opt aipd.Options) (url string) {
+	return startDaemonBehind(tb, opt, func(h http.Handler) http.Handler { return h })
+}
+
+// startDaemonBehind is startDaemon with a handler before the daemon's.
+func startDaemonBehind(tb interface {
+	Fatal(...any)
+	Cleanup(func())
+}, opt aipd.Options, wrap func(http.Handler) http.Handler) (url string) {
 	lib, err := replay.Open(os.DirFS(filepath.Join("testdata", "recordings")))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	opt.Recordings, opt.Token = lib, token
 	d := aipd.New(opt)
-	srv := httptest.NewServer(d)
+	srv := httptest.NewServer(wrap(d))
 	tb.Cleanup(func() {
 		d.Close()
 		srv.CloseClientConnections()
@@ -103,6 +111,8 @@ func scriptDaemon(ts *testscript.TestScript, _ bool, args []string) {
 			opt.Unstored = true
 		case "fail":
 			opt.Fail = failing(ts, value)
+		case "fault":
+			opt.Faults, err = aipd.ParseFaults(value)
 		default:
 			opt.Speed, err = strconv.ParseFloat(arg, 64)
 		}
@@ -253,68 +263,4 @@ func eachOnce(text string, n int) error {
 		return fmt.Errorf("%d chunks, want 0 to %d, each once: %v", len(got), n-1, got)
 	}
 	return nil
-}
-
-// A console that is killed in mid-stream and started again prints a history in
-// which every chunk stands once, and the right verdict.
-func TestKilledWatchGoesOn(t *testing.T) {
-	url := startDaemon(t, aipd.Options{Speed: 8})
-	dir := t.TempDir()
-	file := filepath.Join(dir, "token")
-	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	aipscope := filepath.Join(dir, "aipscope")
-	if err := os.Symlink(exe, aipscope); err != nil { // testscript's programs go by their name
-		t.Fatal(err)
-	}
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(aipscope, append(args, "--url", url, "--token-file", file, "--journal", filepath.Join(dir, "journal"))...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "GORACE=atexit_sleep_ms=0")
-		return cmd
-	}
-	const action = "act_killed"
-	out, err := command("submit", "cap:hermes_agent:demo:chat_stream", "--action-id", action, "--detach",
-		"--input", `{"prompt":"hi","recording":"chat_length"}`).CombinedOutput()
-	if err != nil {
-		t.Fatalf("submit: %v\n%s", err, out)
-	}
-	for _, after := range []int{3, 11, 12, 30} {
-		cmd := command("watch", action, "--output", "json")
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(stdout)
-		for seen := 0; seen < after && lines.Scan(); {
-			if strings.Contains(lines.Text(), `"type":"chunk"`) {
-				seen++
-			}
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait() // killed
-	}
-	out, err = command("watch", action, "--output", "json").Output()
-	if exit := new(exec.ExitError); !asExit(err, &exit) || exit.ExitCode() != 11 {
-		t.Fatalf("the last watch: %v, want exit code 11 (partial)", err)
-	}
-	if err := eachOnce(string(out), 69); err != nil {
-		t.Fatal(err)
-	}
-	all, err := jsonLines(string(out))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v := all[len(all)-1]; v["verdict"] != "partial" || v["chunks"] != 69.0 {
-		t.Fatalf("verdict line: %v", v)
-	}
 }

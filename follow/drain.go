@@ -59,7 +59,7 @@ func (f *follower) readPages(ctx context.Context) error {
 		}
 		page, err := f.cfg.Client.Page(ctx, f.action, f.cursor, pageLimit, each("page.event", decodeEvent), each("page.chunk", decodeChunk))
 		if err == nil {
-			f.wrong, f.reloaded = 0, false
+			f.understood()
 			if count > 0 {
 				f.next = page.Cursor
 			}
@@ -88,7 +88,12 @@ func (f *follower) result(ctx context.Context) step {
 			return f.drain
 		}
 		matcher, res, err := f.readResult(ctx)
-		switch kind := client.KindOf(err); {
+		kind := client.KindOf(err)
+		none := err != nil && (kind == client.NoResult || kind == client.NotFound)
+		if err == nil || none {
+			f.understood()
+		}
+		switch {
 		case err == nil && res.ActionID == "":
 			f.attempts++
 			return f.retry(ctx, "the daemon's result does not say whose it is", 0, f.result)
@@ -106,16 +111,16 @@ func (f *follower) result(ctx context.Context) step {
 			if err := f.waiting(ctx, res); err != nil {
 				return f.failed(ctx, err, f.result)
 			}
-		case kind == client.NoResult, kind == client.NotFound:
-			if f.once {
-				return f.finish(nil)
-			}
+		case none && f.once:
+			return f.finish(nil)
+		case none:
 		default:
 			f.attempts++
 			return f.failed(ctx, err, f.result)
 		}
 		s, raw, err := f.cfg.Client.Status(ctx, f.action)
 		if err == nil {
+			f.understood()
 			err = f.status(ctx, s, raw)
 		} else {
 			f.attempts++

@@ -81,7 +81,7 @@ func (f *follower) answered(ctx context.Context, e *client.Error, err error, aga
 		if err := f.cfg.Log.DropCursor(ctx); err != nil {
 			return f.failed(ctx, journalError(err), again)
 		}
-		f.cursor = ""
+		f.cursor, f.lost = "", true
 		return f.retry(ctx, fmt.Sprintf("the cursor is no longer known (%s): reading from the start", client.SafeCode(e.Code)), 0, again)
 	case client.Unexpected:
 		if f.wrong++; f.wrong >= maxWrong {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"aipscope/follow/followtest"
 	"aipscope/follow/replay"
 	"aipscope/model"
+	"aipscope/model/aip"
 )
 
 var recordings = sync.OnceValues(func() (*replay.Library, error) { return replay.Open(os.DirFS("../testdata/recordings")) })
@@ -185,7 +188,7 @@ func TestFaults(t *testing.T) {
 		{faults: "repeat"},
 		{faults: "repeat,unknown"},
 		{faults: "forget=1", verdict: model.Pending, pending: true},
-		{faults: "forget=4,cut=1500,unknown", only: "live", verdict: model.Pending, pending: true, links: `the cursor is no longer known \(stream.cursor_expired\): reading from the start`},
+		{faults: "forget=4,cut=1500,unknown", only: "live", verdict: model.Pending, pending: true, links: `the cursor is no longer known \(stream.cursor_expired\): reading from the start\), connecting, live, live \(the daemon no longer knows the action`},
 		{faults: "token", verdict: model.Pending, refused: "^the daemon does not accept the token: the daemon answered auth.native_http_unauthorized"},
 		{faults: "scope", verdict: model.Pending, refused: "^the token does not allow this: the daemon answered auth.not_authorized"},
 		{faults: "cancel-refused"},
@@ -193,6 +196,8 @@ func TestFaults(t *testing.T) {
 		{faults: "busy=40s"},
 		{faults: "html", links: `retrying \(the answer has the content type "text/html"\)`},
 		{faults: "html=4"},
+		{faults: "html=4,early,unknown"},
+		{faults: "html=3,plain,late-result"},
 		{faults: "html=5", verdict: model.Pending, refused: `^the answer has the content type "text/html", 5 times in a row`},
 		{faults: "gateway"},
 		{faults: "gateway=30", links: `retrying \(the answer is HTTP 502 without an AIP error \("text/html"\)\)`},
@@ -322,5 +327,88 @@ func TestFaults(t *testing.T) {
 		if !tested[f.Name] {
 			t.Errorf("no test of the fault %s", f.Name)
 		}
+	}
+}
+
+// Faults come together. Those that a watch survives alone it survives in any
+// company: chosen anew in each run, named when something is wrong.
+func TestFaultsTogether(t *testing.T) {
+	pick := func(format string, low, high int) string { return fmt.Sprintf(format, low+rand.IntN(high-low)) }
+	kinds := []func() string{
+		func() string { return pick("cut=%d", 1, 9000) }, func() string { return pick("reset=%d", 1, 9000) },
+		func() string { return pick("half=%d", 1, 30) }, func() string { return pick("stall=%d", 50, 9000) },
+		func() string { return pick("cut-answers=%d", 1, 9000) }, func() string { return pick("split=%d", 1, 50) },
+		func() string { return "crlf" }, func() string { return "bom" }, func() string { return "comments" }, func() string { return "multiline" },
+		func() string { return "repeat" }, func() string { return pick("backlog=%d", 1, 40) }, func() string { return pick("early=%d", 1, 5) },
+		func() string { return pick("late-event=%dms", 1, 4000) }, func() string { return pick("late-result=%dms", 1, 4000) },
+		func() string { return pick("busy=%dms", 0, 9000) }, func() string { return pick("gateway=%d", 1, 9) }, func() string { return pick("mute=%d", 1, 3) },
+		func() string { return pick("html=%d", 1, 4) }, func() string { return "error=storage.unavailable" },
+		func() string { return pick("cursor-expired=%d", 1, 4) }, func() string { return pick("cursor-invalid=%d", 1, 4) },
+		func() string { return "tuple-times" }, func() string { return "redacted=events" }, func() string { return pick("gaps=%d", 0, 1<<40) },
+		func() string { return pick("foreign=%d", 1, 9) }, func() string { return "poison" }, func() string { return pick("skew=%ds", -25, 250) },
+		func() string { return "lost-answer" },
+	}
+	healthy := map[string]clean{}
+	for _, recording := range []string{"chat_tools_hostile", "responses_ok", "session_stream_ok", "runs_tools_events", "chat_length", "session_stream_failing_after_text"} {
+		bubble(t, "healthy "+recording, func(t *testing.T) {
+			d := misbehave(t, "", "streaming", 0)
+			d.submit(t, recording)
+			healthy[recording] = summary(turnOf(d, collect(t, d.watch(t, &followtest.Log{}))))
+		})
+		for range 20 {
+			var names []string
+			for range 2 + rand.IntN(6) {
+				names = append(names, kinds[rand.IntN(len(kinds))]())
+			}
+			faults, speed := strings.Join(names, ","), []float64{0, 0.2, 5}[rand.IntN(3)]
+			bubble(t, fmt.Sprint(faults, " ", recording, " ", speed), func(t *testing.T) {
+				d := misbehave(t, faults, "streaming", speed)
+				d.submit(t, recording)
+				s, ended := collectFor(t, d.watch(t, &followtest.Log{}), 2*time.Hour)
+				if got, want := summary(turnOf(d, s)), healthy[recording]; !ended || s.last.Err != nil || got != want {
+					t.Errorf("ended: %v (%v), got %+v\nwant %+v\nafter %s", ended, s.last.Err, got, want, s.states())
+				}
+			})
+		}
+	}
+}
+
+// The answer to a submission may come before the chunks were read. An outcome
+// that another follower wrote comes after them.
+func TestOutcomesOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		aggregate *model.Match
+		want      string
+	}{
+		"of the submission": {nil, "connecting, live, draining, settled"},
+		"of a follower":     {&model.Match{}, "connecting, live, settled"},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			items := turn(20)
+			log := &followtest.Log{}
+			d := newFake(t, items)
+			d.state.Store("unknown")
+			d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+				stream(w, items[0].frame(), items[1].frame())
+				time.Sleep(time.Second)
+				row, err := model.NewRow(model.RowResult, time.Now(), &model.Result{Result: aip.Result{ActionID: action, Status: aip.ResultFailed}, Aggregate: c.aggregate})
+				if err != nil {
+					t.Error(err)
+				}
+				if _, err := log.Commit(context.Background(), 0, []model.Row{row}, ""); err != nil {
+					t.Error(err)
+				}
+				stream(w, items[2].frame())
+				hold(r)
+				return true
+			}
+			s := run(t, d, log)
+			if s.states() != c.want || s.last.Err != nil {
+				t.Errorf("%s, %v; want %s", s.states(), s.last.Err, c.want)
+			}
+			if n := s.kinds()[model.RowChunk]; c.aggregate == nil && n != 20 {
+				t.Errorf("%d chunks", n)
+			}
+		})
 	}
 }

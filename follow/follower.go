@@ -28,7 +28,7 @@ var (
 	errCut      = errors.New("the stream ended without a terminal frame")
 	errTerminal = errors.New("the daemon said terminal")
 	errState    = errors.New("the action's state is terminal")
-	errSettled  = errors.New("the journal holds the outcome")
+	errSettled  = errors.New("another console read all and the outcome")
 )
 
 // fatal ends the watch: the journal failed.
@@ -60,6 +60,7 @@ type follower struct {
 	noted      map[string]struct{} // digests of what was kept and not applied
 	settled    bool
 	resulted   bool   // by a result
+	whole      bool   // settled by a follower, which reads all chunks first
 	stands     bool   // the journal began with a terminal state in a result's place
 	followed   bool   // the journal holds an event or a chunk
 	once       bool   // the journal held the outcome: the first trouble ends the asking
@@ -74,6 +75,7 @@ type follower struct {
 	lives      int  // connections that stood
 	duplicates int
 	lastCode   string // of the last error row, since the last progress
+	lost       bool   // the daemon lost the cursor, and has sent nothing since
 
 	probing   bool // a status is being asked for
 	again     bool // once more when it is answered
@@ -171,10 +173,11 @@ func (f *follower) observe(rows []model.Row) {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
-			f.resulted = f.resulted || r.Result.Settles()
-			f.settled = f.settled || f.resulted
+			if r.Result.Settles() {
+				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil
+			}
 		case r.Kind == model.RowSettled:
-			f.settled = true
+			f.settled, f.whole = true, true
 		case r.Kind == model.RowStatus && r.Status != nil:
 			f.lastStatus = gist(*r.Status)
 		case r.Kind == model.RowError && r.Error != nil:
@@ -201,7 +204,7 @@ func (f *follower) connect(ctx context.Context) step {
 	if err != nil {
 		return f.failed(ctx, err, f.connect)
 	}
-	f.wrong, f.reloaded = 0, false
+	f.understood()
 	f.lives++
 	f.count()
 	f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor})
@@ -216,7 +219,9 @@ func (f *follower) follow(ctx context.Context, s *stream) step {
 	end := errCut
 	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
 		if err == nil && ev.Data != "" {
-			err = f.frame(ctx, ev.Type, []byte(ev.Data))
+			if err = f.frame(ctx, ev.Type, []byte(ev.Data)); err == nil {
+				err = f.overtaken()
+			}
 		}
 		if err != nil {
 			end = err
@@ -265,7 +270,7 @@ func (f *follower) frame(ctx context.Context, name string, data []byte) error {
 
 // take puts an event or a chunk up for the next commit.
 func (f *follower) take(ctx context.Context, r model.Row) error {
-	f.lastFrame = r.At
+	f.lastFrame, f.lost = r.At, false
 	if len(f.pending) == 0 {
 		f.since = r.At
 	}
@@ -320,10 +325,20 @@ func (f *follower) flush(ctx context.Context) error {
 	if frames > duplicates { // something new: the link works
 		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
 	}
-	if f.settled && !f.early {
+	return nil
+}
+
+// overtaken ends what the follower is at when the journal holds an outcome that
+// it did not write itself.
+func (f *follower) overtaken() error {
+	switch {
+	case !f.settled || f.early:
+		return nil
+	case f.whole:
 		return errSettled
 	}
-	return nil
+	f.early = true
+	return errState
 }
 
 // absorb takes in what others of this console wrote to the journal: the answer
@@ -332,11 +347,7 @@ func (f *follower) absorb(ctx context.Context) error {
 	if _, err := f.commit(ctx, nil, ""); err != nil {
 		return err
 	}
-	if f.settled && !f.early {
-		f.early = true
-		return errState
-	}
-	return nil
+	return f.overtaken()
 }
 
 func (f *follower) commit(ctx context.Context, rows []model.Row, cursor string) (duplicates int, err error) {
@@ -347,6 +358,9 @@ func (f *follower) commit(ctx context.Context, rows []model.Row, cursor string) 
 	f.observe(got.Rows)
 	return got.Duplicates, nil
 }
+
+// understood notes that the daemon answered as one does.
+func (f *follower) understood() { f.wrong, f.reloaded = 0, false }
 
 func (f *follower) count() { f.out.count(f.duplicates, max(0, f.lives-1)) }
 
@@ -391,6 +405,9 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 			if err = f.probed(ctx, r); errors.Is(err, errState) && in != nil {
 				err = nil // unless the stream has nothing to say, it may end by itself
 			}
+			if err == nil {
+				err = f.overtaken()
+			}
 		case <-f.silence.C:
 			// A link that is cut again and again, or repeats itself, is as silent.
 			rest := silenceTime - time.Since(f.lastNews)
@@ -427,6 +444,9 @@ func (f *follower) retry(ctx context.Context, reason string, atLeast time.Durati
 		link.State = Draining
 	}
 	f.show(link)
+	if f.over && !draining { // there is nothing to connect for
+		return f.drain
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

@@ -72,6 +72,10 @@ func (f *follower) probed(ctx context.Context, p probe) error {
 	if f.over {
 		return errState
 	}
+	if f.lost && f.state == Live && p.status.State == aip.StateUnknown {
+		f.lost = false
+		f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor, Reason: "the daemon no longer knows the action"})
+	}
 	return nil
 }
 

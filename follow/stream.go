@@ -122,5 +122,8 @@ func (s *stream) fetch() (piece, error) {
 	if err := s.f.flush(s.ctx); err != nil {
 		return piece{}, err
 	}
+	if err := s.f.overtaken(); err != nil {
+		return piece{}, err
+	}
 	return s.f.wait(s.ctx, s.in, nil)
 }

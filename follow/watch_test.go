@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,7 +160,8 @@ func TestCommitsBeforeItWaits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(b.Rows) > 0 && b.Rows[0].Kind == model.RowEvent {
+			// The status may come in the same batch, before or behind it.
+			if slices.ContainsFunc(b.Rows, func(r model.Row) bool { return r.Kind == model.RowEvent }) {
 				break
 			}
 		}

@@ -27,7 +27,7 @@ func HeldOf(c *aip.Chunk) (Held, bool) {
 		return Held{}, false
 	case !ok:
 		return Held{Sequence: c.Sequence}, true
-	case r.RawData == nil && (len(r.Data) == 0 || aip.Redacted(r.Data)):
+	case r.RawData == nil && (aip.Redacted(r.Data) || len(r.Data) == 0 && hermes.RedactedFrame(c.Data)):
 		return Held{}, false
 	}
 	return Held{c.Sequence, r.Digest()}, true

@@ -345,6 +345,9 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 	switch r.Verdict.Word {
 	case Pending:
 		say("it has no outcome yet: watch it")
+		if t.state == aip.StateUnknown {
+			say("the daemon shows no record of it: it is in flight, or was lost; if that stays so, escalate")
+		}
 	case AwaitingApproval:
 		say("nothing runs until somebody approves or denies it")
 	}

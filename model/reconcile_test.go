@@ -169,6 +169,15 @@ func TestNothingToAskIsSaidAndEscalated(t *testing.T) {
 	if rec.Escalate || rec.Finding != "nobody knows it" || len(rec.Advice) != 1 {
 		t.Errorf("%+v", rec)
 	}
+	// In flight, or lost by the daemon.
+	b := turntest.Builder{TB: t}
+	b.Add(model.RowRequest, &model.Request{Capability: hermes.OpResponsesStream.Capability("demo"), Input: json.RawMessage(`{"body":{"input":"x"}}`)})
+	b.Add(model.RowStatus, &aip.Status{ActionID: turntest.Action, State: aip.StateUnknown})
+	turn = turnOf(b.Rows)
+	_, why = turn.Reads()
+	if rec := turn.Reconcile(turn.Verdict(), nil, why); rec.Escalate || rec.Finding != "no response ID was ever seen" || !strings.Contains(strings.Join(rec.Advice, ";"), "if that stays so, escalate") {
+		t.Errorf("%+v", rec)
+	}
 	// A lost delete is judged by what is there.
 	turn = askedTurn(t, hermes.OpSessionDelete, `{"session_id":"s"}`, failedWith("connector.hermes_agent.transport", `{"uncertain_outcome":true}`))
 	reads, _ := turn.Reads()

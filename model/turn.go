@@ -41,6 +41,9 @@ func (e Entry) Text() string {
 	return e.frame.Text
 }
 
+// Does is what the provider's frame means for a turn.
+func (e Entry) Does() hermes.Kind { return e.frame.Kind }
+
 // Gap is a range of sequences, both ends included, that never came although
 // chunks on both sides of it did.
 type Gap struct{ First, Last uint64 }
@@ -75,6 +78,7 @@ type Turn struct {
 	chunks    int
 	gaps      []Gap
 	conflicts []uint64
+	unlike    map[uint64][]int64 // journal rows of the other content under a sequence
 	recovered map[hermes.Digest]int
 	first     time.Time
 	last      time.Time
@@ -99,6 +103,7 @@ func NewTurn(action string) *Turn {
 	return &Turn{
 		action:         action,
 		times:          map[uint64]time.Time{},
+		unlike:         map[uint64][]int64{},
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
 		fold:           newFold(),
@@ -127,7 +132,7 @@ func (t *Turn) Apply(rows []Row) {
 			t.state = r.Status.State
 			refold = t.setCapability(r.Status.CapabilityID) || refold
 		case r.Kind == RowConflict && r.Chunk != nil:
-			t.conflict(r.Chunk.Sequence)
+			t.conflict(r.Chunk.Sequence, r.Number)
 		case r.Chunk != nil:
 			refold = t.addChunk(r) || refold
 		case r.Recovered != nil:
@@ -303,7 +308,8 @@ func readAs(read, known hermes.Family) hermes.Family {
 	return read
 }
 
-func (t *Turn) conflict(seq uint64) {
+func (t *Turn) conflict(seq uint64, row int64) {
+	t.unlike[seq] = append(t.unlike[seq], row)
 	i, found := slices.BinarySearch(t.conflicts, seq)
 	if !found {
 		t.conflicts = slices.Insert(t.conflicts, i, seq)
@@ -472,6 +478,10 @@ func (t *Turn) Gaps() []Gap { return t.gaps }
 
 // Conflicts are the sequences under which other content came, ascending.
 func (t *Turn) Conflicts() []uint64 { return t.conflicts }
+
+// OtherRows are the journal rows that hold other content under a sequence, in
+// the order in which they came.
+func (t *Turn) OtherRows(sequence uint64) []int64 { return t.unlike[sequence] }
 
 // Waiting is the approval or question that the turn waits for, or nil.
 func (t *Turn) Waiting() *Waiting {

@@ -94,11 +94,14 @@ type output struct {
 	Terminal  *bool           `json:"terminal"`
 	Cut       json.RawMessage `json:"truncated"` // absent is false
 	Truncated bool            `json:"-"`
+
+	// Events stays only where it is no list: a journal keeps an output without it.
+	Events json.RawMessage `json:"events"`
 }
 
 // readable reports whether the aggregate's word can be had at all: it may be
-// absent, redacted, or lost to a replay.
-func (o output) readable() bool { return o.Terminal != nil }
+// absent, redacted in whole or in part, or lost to a replay.
+func (o output) readable() bool { return o.Terminal != nil && o.Events == nil }
 
 func readOutput(raw json.RawMessage) output {
 	var o output

@@ -372,7 +372,7 @@ func (b *batch) note(ctx context.Context, r model.Row) error {
 	switch {
 	case r.Request != nil:
 		q := r.Request
-		c := continuityOf(q.Input)
+		c := model.ContinuityOf(q.Input)
 		_, err := b.tx.ExecContext(ctx, `UPDATE actions SET submitted = 1, capability = ?, mode = ?, idempotency_key = ?, aip_session = ?,
 			tenant = ?, principal = ?, session_id = ?, session_key = ?, previous_response_id = ?, conversation = ? WHERE id = ?`,
 			q.Capability, q.Mode, q.IdempotencyKey, q.AIPSession, q.Tenant, q.Principal,

@@ -378,10 +378,10 @@ func TestActionsListsWhatRowsSay(t *testing.T) {
 	want := []Action{
 		{URL: chat.URL, ID: "act_chat", Capability: "cap:hermes_agent:lab:chat_stream", State: "completed", Chunks: 2, First: noon.Add(1), Last: at, Revision: 5,
 			Submitted: true, Mode: "streaming", IdempotencyKey: "k1", AIPSession: "sess", Tenant: "t", Principal: "p",
-			Continuity: Continuity{SessionID: "s1", SessionKey: "sk"}},
+			Continuity: model.Continuity{SessionID: "s1", SessionKey: "sk"}},
 		{URL: other.URL, ID: "act_chat", Capability: "cap:y", State: "failed", First: noon.Add(3), Last: noon.Add(4), Revision: 2, Submitted: true},
 		{URL: chat.URL, ID: "act_responses", Capability: "cap:hermes_agent:lab:responses_stream", First: noon.Add(2), Last: noon.Add(2), Revision: 1, Submitted: true,
-			Continuity: Continuity{SessionKey: "sk2", PreviousResponseID: "resp_1", Conversation: `{"id":"conv_1"}`}},
+			Continuity: model.Continuity{SessionKey: "sk2", PreviousResponseID: "resp_1", Conversation: `{"id":"conv_1"}`}},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("actions\n%+v\nwant\n%+v", got, want)

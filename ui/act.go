@@ -21,7 +21,27 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.move(m)
 		return nil
 	}
+	if c.place()&(inActions|inFilterList) != 0 && do.ofList() {
+		return c.actActions(do)
+	}
 	switch do {
+	case doIdentity:
+		c.verdictTop = 0
+		c.push(inIdentity)
+	case doPalette:
+		c.window = newPalette(c)
+	case doCopy:
+		c.window = newCopyDialog(c)
+	case doSave:
+		c.saveCopy()
+	case doExport:
+		c.askExport()
+	case doActions:
+		return c.desk.show(c.desk.home)
+	case doNextAction:
+		return c.desk.cycle(1)
+	case doPrevAction:
+		return c.desk.cycle(-1)
 	case doNextPane:
 		c.focusOn((c.focus + 1) % panes)
 	case doPrevPane:
@@ -35,16 +55,45 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.assistant.fold()
 	case doFreeze:
 		if c.frozen {
-			return tea.Batch(c.thaw(), c.refreshTool())
+			return tea.Batch(c.thaw(), c.refreshSheet())
 		}
 		c.frozen, c.frozenAt = true, c.now()
 	case doOpen:
 		return c.open()
 	case doEarlier, doLater:
+		if c.place() == inPanes {
+			return c.travel(do)
+		}
 		return c.step(do)
+	case doPick:
+		c.assistant.point()
+	case doUnpick:
+		c.assistant.stopPointing()
+	case doNow:
+		c.toNow()
+	case doSearch, doFilter:
+		c.askFor(do == doFilter)
+	case doNextHit, doPrevHit:
+		return c.nextHit(do == doNextHit)
+	case doNoSearch:
+		c.chunks.hunt.search = scan{}
+	case doNoFilter:
+		c.chunks.hunt.filter = scan{}
+		c.chunks.refresh()
+	case doNextView:
+		c.sheet.nextView(1)
+	case doPrevView:
+		c.sheet.nextView(-1)
+	case doFoldNode:
+		c.sheet.toggleFold()
 	case doReveal:
+		if c.place() == inIdentity {
+			c.identityRevealed = !c.identityRevealed
+			return nil
+		}
 		c.sheet.revealed = !c.sheet.revealed
-		return c.load()
+		c.reveal()
+		return tea.Batch(c.load(), c.scanning())
 	case doRaw:
 		c.sheet.raw = !c.sheet.raw
 		return c.load()
@@ -60,10 +109,21 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doConfirm:
 		c.confirming = newConfirmDialog(&c.styles, c.turn)
 	case doToggle:
+		if c.window != nil {
+			c.window.toggle()
+			return nil
+		}
 		c.confirming.toggle()
 	case doAccept:
-		if c.cancelling != nil {
+		if w := c.window; w != nil {
+			c.window = nil
+			return w.accept(c)
+		}
+		switch {
+		case c.cancelling != nil:
 			return c.sendCancel()
+		case c.prompt != nil:
+			return c.answered()
 		}
 		return c.sendConfirm()
 	case doSuspend:
@@ -78,11 +138,17 @@ func (c *Console) move(m motion) {
 	switch c.place() {
 	case inConfirm:
 		c.confirming.list.move(m)
-	case inVerdict, inHelp:
+	case inPrompt:
+		c.prompt.recall(m, c.chunks.hunt.asked)
+	case inPalette, inCopy:
+		c.window.move(m)
+	case inVerdict, inIdentity, inHelp:
 		lines := len(c.overlayLines())
 		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
 	case inChunk, inTool:
 		c.sheet.move(m)
+	case inActions, inFilterList:
+		c.actions.move(m)
 	default:
 		switch c.focus {
 		case paneAssistant:
@@ -91,6 +157,7 @@ func (c *Console) move(m motion) {
 			c.tools.move(m)
 		case paneChunks:
 			c.chunks.move(m)
+			c.follow()
 		}
 	}
 }
@@ -115,18 +182,24 @@ func (c *Console) back() tea.Cmd {
 		c.cancelling = nil
 	case c.confirming != nil:
 		c.confirming = nil
+	case c.prompt != nil:
+		c.prompt = nil
+	case c.window != nil:
+		c.window = nil
 	case c.helping:
 		c.helping = false
 	case len(c.views) > 0:
+		c.identityRevealed = false
 		c.views = c.views[:len(c.views)-1]
-		if n := len(c.views); n > 0 && c.views[n-1] != inVerdict {
+		if n := len(c.views); n > 0 && c.views[n-1]&(inChunk|inTool) != 0 {
 			c.closeSheet()
 			c.layout()
-			return c.load()
+			return tea.Batch(c.load(), c.scanning())
 		}
 		if len(c.views) == 0 {
 			c.closeSheet()
-			c.chunks.pin(false)
+			c.chunks.pin(c.past != nil)
+			return c.scanning()
 		}
 	}
 	return nil
@@ -134,7 +207,8 @@ func (c *Console) back() tea.Cmd {
 
 // closeSheet forgets the sheet: nothing revealed stays in memory or comes back.
 func (c *Console) closeSheet() {
-	c.sheet = sheet{st: &c.styles, id: c.sheet.id + 1}
+	c.sheet = sheet{st: &c.styles, id: c.sheet.id + 1, at: c.sheet.at, folds: c.sheet.folds}
+	c.reveal()
 }
 
 // leaving reports whether leaving was asked for and not yet confirmed.
@@ -143,7 +217,11 @@ func (c *Console) leaving() bool { return c.asked }
 // leave ends the console at once when nothing is lost by it, or when asked
 // twice; a first time it says that the action goes on.
 func (c *Console) leave(do intent) tea.Cmd {
-	if c.over() || c.asked {
+	n := c.goingOn()
+	if n == 0 || c.asked {
+		if c.desk != nil {
+			return c.desk.leave()
+		}
 		c.left = true
 		return c.quit()
 	}
@@ -153,6 +231,9 @@ func (c *Console) leave(do intent) tea.Cmd {
 		key = "ctrl+c"
 	}
 	say := "The action goes on without this console. "
+	if n > 1 || c.over() {
+		say = counted(n, "watched action goes", "watched actions go") + " on without this console. "
+	}
 	if c.cancelPending() {
 		say = "The cancellation has no answer yet. "
 	}
@@ -172,10 +253,7 @@ func (c *Console) mayOpen() bool {
 	return false
 }
 
-func (c *Console) mayOpenTool() bool {
-	e := c.chunks.selected()
-	return e != nil && e.Tool != ""
-}
+func (c *Console) hasViews() bool { return len(c.sheet.views) > 0 }
 
 func (c *Console) mayOpenChunk() bool {
 	t := c.tools.selected()
@@ -209,11 +287,7 @@ func (c *Console) confirmMarked() bool { return c.confirming.any() }
 func (c *Console) open() tea.Cmd {
 	switch c.place() {
 	case inChunk:
-		e := c.chunks.selected()
-		if !c.tools.choose(e.Tool) {
-			return nil
-		}
-		return c.openView(inTool)
+		return c.openMade()
 	case inTool:
 		t := c.tools.selected()
 		seq := t.Started
@@ -225,7 +299,10 @@ func (c *Console) open() tea.Cmd {
 		}
 		return c.openView(inChunk)
 	}
-	if c.focus == paneTools {
+	switch c.focus {
+	case paneAssistant:
+		return c.toChunk()
+	case paneTools:
 		return c.openView(inTool)
 	}
 	return c.openView(inChunk)
@@ -238,7 +315,7 @@ func (c *Console) openView(v place) tea.Cmd {
 	// What is open stays open, whatever comes in behind it.
 	c.chunks.pin(true)
 	c.layout()
-	return c.load()
+	return tea.Batch(c.load(), c.scanning())
 }
 
 // step goes to the neighbour of the chunk that is open.
@@ -252,6 +329,7 @@ func (c *Console) step(do intent) tea.Cmd {
 	if c.chunks.list.selected == before {
 		return nil
 	}
+	c.follow()
 	if c.sheet.body != nil {
 		c.sheet.body.top = 0
 	}
@@ -271,15 +349,16 @@ func (c *Console) load() tea.Cmd {
 		if e == nil {
 			return nil
 		}
-		s.title, s.goes = c.chunkTitle(e), ""
-		if e.Tool != "" {
-			s.goes = "of a tool, enter opens it"
-		}
+		s.title, s.goes = c.chunkTitle(e), c.madeText(e)
 		q := chunkRequest{
 			id: s.id, entry: *e, revealed: s.revealed, raw: s.raw, w: bw, row: c.cfg.Row, mask: c.mask,
-			zone: c.now().Location(),
+			result: c.turn.Result(), zone: c.now().Location(), signs: [2]string{c.styles.glyphs.Open, c.styles.glyphs.Chosen},
 		}
-		if i := c.chunks.list.selected; i > 0 {
+		c.resultShown, c.othersShown = q.result, len(c.turn.OtherRows(e.Sequence))
+		if e.Conflict && !e.Recovered {
+			q.others = c.turn.OtherRows(e.Sequence)
+		}
+		if i := c.chunks.selectedEntry(); i > 0 {
 			q.before = c.chunks.entries[i-1].At
 		}
 		return func() tea.Msg { return q.load(ctx) }
@@ -299,15 +378,21 @@ func (c *Console) load() tea.Cmd {
 	return nil
 }
 
-// refreshTool builds the open tool's sheet again when the tool has changed.
-func (c *Console) refreshTool() tea.Cmd {
-	if c.underHelp() != inTool {
-		return nil
+// refreshSheet builds the sheet in sight again when what it shows has changed: the
+// tool, the result, or other content under the chunk's sequence.
+func (c *Console) refreshSheet() tea.Cmd {
+	switch c.underHelp() {
+	case inTool:
+		if t := c.tools.selected(); t != nil && t.Row != c.toolShown {
+			return c.load()
+		}
+	case inChunk:
+		e := c.chunks.selected()
+		if e != nil && (c.turn.Result() != c.resultShown || len(c.turn.OtherRows(e.Sequence)) != c.othersShown) {
+			return c.load()
+		}
 	}
-	if t := c.tools.selected(); t == nil || t.Row == c.toolShown {
-		return nil
-	}
-	return c.load()
+	return nil
 }
 
 // mask is the configured mask; without one nothing private is shown at all.
@@ -319,7 +404,7 @@ func (c *Console) mask(raw json.RawMessage) json.RawMessage {
 }
 
 func (c *Console) chunkTitle(e *model.Entry) string {
-	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.list.selected+1) + " of " + number(len(c.chunks.entries))
+	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.selectedEntry()+1) + " of " + number(len(c.chunks.entries))
 	if e.Kind != "" {
 		s += c.styles.between + brief(string(e.Kind))
 	}

@@ -49,6 +49,7 @@ type assistantPane struct {
 
 	w, h     int
 	top      int
+	pick     pick
 	paused   bool
 	pausedAt int // lines when the following stopped
 }
@@ -60,6 +61,7 @@ func (p *assistantPane) resize(w, h int) {
 	rewrap := w != p.w
 	p.w, p.h = w, max(h, 1)
 	if rewrap {
+		p.pick = pick{} // its line is another one
 		for _, s := range p.stretches {
 			if s.doc != nil {
 				s.doc.SetWidth(p.measure())
@@ -75,6 +77,9 @@ func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
 
 // update takes in what the turn has gained.
 func (p *assistantPane) update(turn *model.Turn) {
+	if p.turn != turn {
+		p.names = nil // another turn: its tools are others
+	}
 	p.turn, p.settled = turn, turn.Settled()
 	if tools := turn.Tools(); p.restarts != turn.Restarts() || p.names == nil {
 		p.names, p.restarts = make(map[string]*model.Tool, len(tools)), turn.Restarts()
@@ -187,6 +192,10 @@ func (p *assistantPane) total() int {
 }
 
 func (p *assistantPane) move(m motion) {
+	if p.pick.on {
+		p.pointAt(m.apply(p.pick.line, p.total()-1, p.h))
+		return
+	}
 	last := max(0, p.total()-p.h)
 	top := m.apply(p.top, last, p.h)
 	if top < last && !p.paused {
@@ -239,7 +248,7 @@ func (p *assistantPane) view() []string {
 	if !p.settled && p.top+p.h >= p.total() {
 		out = p.cursor(out)
 	}
-	return out
+	return p.pointer(out)
 }
 
 // appendLines adds the lines of a stretch from the given one on, as many as
@@ -316,7 +325,7 @@ func (p *assistantPane) mark(s *stretch) string {
 			what = "an answer to its question"
 		}
 		if wait := p.turn.Waiting(); wait != nil && wait.Since == s.seg.First {
-			return st.word(model.AwaitingApproval).in(cut(st.wordGlyph(model.AwaitingApproval)+" waiting for "+what+", since chunk "+sequence(s.seg.First), w))
+			return st.word(model.AwaitingApproval).in(cut(prefix(st.wordGlyph(model.AwaitingApproval))+"waiting for "+what+", since chunk "+sequence(s.seg.First), w))
 		}
 		return st.dim.in(cut(lead+"waited for "+what, w))
 	case model.SegmentThinking:

@@ -144,10 +144,16 @@ func over(base, top []string, w int) []string {
 	for i, line := range top {
 		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
-		right := ending(under, x+tw)
-		right = strings.Repeat(" ", max(0, w-x-tw-ansi.StringWidth(right))) + right
+		right := leftCut(under, x+tw, w)
 		line = moves.ReplaceAllString(line, "")
 		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right
 	}
 	return base
+}
+
+// leftCut is what stands on a line of w cells from cell x on. A wide cluster that x
+// would cut in two becomes a space.
+func leftCut(line string, x, w int) string {
+	s := ending(line, x)
+	return strings.Repeat(" ", max(0, w-x-ansi.StringWidth(s))) + s
 }

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -9,15 +11,19 @@ import (
 
 	"aipscope/model"
 	"aipscope/model/aip"
+	"aipscope/model/hermes"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
-// chunksPane lists every chunk in the order of its sequence. Only the lines in
-// sight are built.
+// chunksPane lists every chunk in the order of its sequence, or those that a
+// filter lets through. Only the lines in sight are built.
 type chunksPane struct {
 	st      *styles
+	turn    *model.Turn
 	entries []model.Entry
+	hunt    *hunt // the search and the filter
+	at      int   // of the moment looked back to, among all entries; -1 is now
 	gaps    int
 	row     int64  // journal row of the selected entry
 	seq     uint64 // its sequence
@@ -26,7 +32,7 @@ type chunksPane struct {
 }
 
 func newChunksPane(st *styles) chunksPane {
-	return chunksPane{st: st, list: list{sticky: true}}
+	return chunksPane{st: st, at: -1, hunt: newHunt(), list: list{sticky: true}}
 }
 
 func (p *chunksPane) resize(w, h int) {
@@ -37,22 +43,55 @@ func (p *chunksPane) resize(w, h int) {
 // update takes the turn's entries. A selection that does not follow the end
 // stays with its chunk, also when others came before it.
 func (p *chunksPane) update(turn *model.Turn) {
-	p.entries, p.gaps = turn.Entries(), len(turn.Gaps())
+	p.turn, p.entries, p.gaps = turn, turn.Entries(), len(turn.Gaps())
+	p.hunt.check(turn)
+	p.refresh()
+}
+
+// refresh counts the lines anew, after the turn or the filter changed.
+func (p *chunksPane) refresh() {
 	if p.list.paused || p.list.pinned {
 		if at := p.find(); at != p.list.selected {
 			p.list.offset += at - p.list.selected
 			p.list.selected = at
 		}
 	}
-	p.list.grow(len(p.entries))
-	p.remember()
+	p.list.grow(p.len())
+	if !p.list.pinned {
+		p.remember()
+	}
 }
 
-// find returns where the selected chunk is now.
-func (p *chunksPane) find() int {
-	if i := p.list.selected; i < len(p.entries) && p.entries[i].Row == p.row && p.entries[i].Sequence == p.seq {
-		return i
+// len is the number of lines; entry the one on a line, among all entries.
+func (p *chunksPane) len() int {
+	if p.hunt.filtering() {
+		return len(p.hunt.filter.hits)
 	}
+	return len(p.entries)
+}
+
+func (p *chunksPane) entry(line int) int {
+	if p.hunt.filtering() {
+		return p.hunt.filter.hits[line]
+	}
+	return line
+}
+
+// lineOf finds the line of an entry, or the one behind it where a filter hides it.
+func (p *chunksPane) lineOf(entry int) (line int, shown bool) {
+	if !p.hunt.filtering() {
+		return entry, entry < len(p.entries)
+	}
+	return slices.BinarySearch(p.hunt.filter.hits, entry)
+}
+
+// find returns the line on which the selected chunk is now, or the next one.
+func (p *chunksPane) find() int {
+	line, _ := p.lineOf(p.findEntry())
+	return line
+}
+
+func (p *chunksPane) findEntry() int {
 	from := sort.Search(len(p.entries), func(i int) bool { return p.entries[i].Sequence >= p.seq })
 	for i := from; i < len(p.entries) && p.entries[i].Sequence == p.seq; i++ {
 		if p.entries[i].Row == p.row {
@@ -64,6 +103,7 @@ func (p *chunksPane) find() int {
 
 // pin keeps the selection where it is although the list follows its end.
 func (p *chunksPane) pin(on bool) {
+	p.remember()
 	p.list.pinned = on
 	p.list.grow(p.list.n)
 	p.remember()
@@ -80,16 +120,31 @@ func (p *chunksPane) choose(i int) {
 }
 
 func (p *chunksPane) remember() {
-	if e := p.selected(); e != nil {
+	if i := p.list.selected; i >= 0 && i < p.len() {
+		e := &p.entries[p.entry(i)]
 		p.row, p.seq = e.Row, e.Sequence
 	}
 }
 
 func (p *chunksPane) selected() *model.Entry {
-	if i := p.list.selected; i >= 0 && i < len(p.entries) {
+	if i := p.selectedEntry(); i >= 0 {
 		return &p.entries[i]
 	}
 	return nil
+}
+
+// selectedEntry is the index of the selected chunk among all entries, or -1. One
+// that is open is meant although a filter may hide it.
+func (p *chunksPane) selectedEntry() int {
+	if p.list.pinned {
+		if i := p.findEntry(); i < len(p.entries) && p.entries[i].Row == p.row && p.entries[i].Sequence == p.seq {
+			return i
+		}
+	}
+	if i := p.list.selected; i >= 0 && i < p.len() {
+		return p.entry(i)
+	}
+	return -1
 }
 
 // chooseSequence selects the first entry of a sequence.
@@ -98,8 +153,19 @@ func (p *chunksPane) chooseSequence(seq uint64) bool {
 	if i == len(p.entries) || p.entries[i].Sequence != seq {
 		return false
 	}
-	p.choose(i)
+	p.chooseEntry(i)
 	return true
+}
+
+// chooseEntry selects one of all entries, and lifts a filter that hides it.
+func (p *chunksPane) chooseEntry(i int) {
+	line, shown := p.lineOf(i)
+	if !shown {
+		p.hunt.filter = scan{}
+		p.list.grow(p.len())
+		line = i
+	}
+	p.choose(line)
 }
 
 func (p *chunksPane) note() string {
@@ -107,22 +173,30 @@ func (p *chunksPane) note() string {
 	if p.gaps > 0 {
 		s += ", " + counted(p.gaps, "gap", "gaps")
 	}
+	if n := p.hunt.note(p.len(), len(p.entries)); n != "" {
+		s += ", " + n
+	}
 	return s
 }
 
 func (p *chunksPane) footer() string {
-	if !p.list.paused {
-		return ""
+	found := p.hunt.found(p.selectedEntry(), len(p.entries))
+	if !p.list.paused || p.list.pinned {
+		return found
 	}
-	return p.st.paused(p.list.fresh())
+	return strings.TrimPrefix(found+"; "+p.st.paused(p.list.fresh()), "; ")
 }
 
 func (p *chunksPane) view(focused bool) []string {
-	if len(p.entries) == 0 {
-		return []string{" " + p.st.dim.in("no chunks yet")}
+	if p.len() == 0 {
+		say := "no chunks yet"
+		if p.hunt.filtering() {
+			say = "the filter lets none through"
+		}
+		return []string{" " + p.st.dim.in(say)}
 	}
 	from, to := p.list.window()
-	wide := len(sequence(p.entries[to-1].Sequence))
+	wide := len(sequence(p.entries[p.entry(to-1)].Sequence))
 	out := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
 		out = append(out, p.line(i, wide, focused && i == p.list.selected))
@@ -130,12 +204,21 @@ func (p *chunksPane) view(focused bool) []string {
 	return out
 }
 
-func (p *chunksPane) line(i, wide int, selected bool) string {
+// The widths from which a line has its size, the time since the last, and what
+// it did beside the frame's name.
+const (
+	sizeFrom  = 34
+	sinceFrom = 44
+	didFrom   = 58
+)
+
+func (p *chunksPane) line(line, wide int, selected bool) string {
+	i := p.entry(line)
 	st, e := p.st, &p.entries[i]
 	flag, tone := " ", st.dim
 	switch {
 	case e.Conflict:
-		flag, tone = st.wordGlyph(model.Contradicted), st.word(model.Contradicted)
+		flag, tone = cmp.Or(st.wordGlyph(model.Contradicted), "!"), st.word(model.Contradicted)
 	case e.Recovered:
 		flag = st.signs.recovered
 	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:
@@ -144,25 +227,49 @@ func (p *chunksPane) line(i, wide int, selected bool) string {
 	seq := fillLeft(sequence(e.Sequence), wide)
 	kind := fill(kindName(e.Kind), 5)
 	right := ""
-	if p.w >= 34 {
+	if p.w >= sizeFrom {
 		right = fillLeft(size(e.Size), 8)
 	}
-	if p.w >= 44 {
+	if p.w >= sinceFrom {
 		right += fillLeft(p.since(i), 8)
 	}
-	frame := fill(frameName(e), max(0, p.w-wide-10-ansi.StringWidth(right)))
-	if selected {
-		return st.selected.in(fill(st.glyphs.Chosen+flag+seq+" "+kind+" "+frame+right+" ", p.w))
+	room := max(0, p.w-wide-10-ansi.StringWidth(right))
+	frame := frameName(e)
+	did := ""
+	switch {
+	case p.w >= didFrom:
+		name := min(26, max(12, room/2))
+		did = " " + fill(didText(e, p.turn), room-name-1)
+		room = name
+	case e.Tool != "":
+		frame = didText(e, p.turn) // the frame's name says less
 	}
-	kindInk := st.dim
+	frame = fill(frame, room)
+	hit := p.hunt.hit(i)
+	if selected {
+		if hit {
+			seq = st.match.in(seq) + st.selected.on
+		}
+		return st.selected.in(fill(st.glyphs.Chosen+flag+seq+" "+kind+" "+frame+did+right+" ", p.w))
+	}
+	kindInk, seqInk := st.dim, st.dim
 	if e.Kind == aip.KindError {
 		kindInk = st.word(model.Failed)
+	}
+	if hit {
+		seqInk = st.match
 	}
 	body := st.text
 	if e.Frame == "other" || e.Recovered || strings.HasSuffix(e.Frame, ".delta") || strings.HasSuffix(e.Frame, ".text") {
 		body = st.dim // words are read on the left; here the eye looks for the rest
 	}
-	return " " + tone.in(flag) + st.dim.in(seq+" ") + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(right)
+	if p.at >= 0 && i > p.at {
+		body, kindInk = st.border, st.border // it has not come yet
+		if !hit {
+			seqInk = st.border
+		}
+	}
+	return " " + tone.in(flag) + seqInk.in(seq) + " " + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(did+right)
 }
 
 // since says how long after the entry before it an entry came.
@@ -171,6 +278,63 @@ func (p *chunksPane) since(i int) string {
 		return ""
 	}
 	return apart(p.entries[i].At.Sub(p.entries[i-1].At))
+}
+
+// didText says in a few words what a chunk did to the turn.
+func didText(e *model.Entry, turn *model.Turn) string {
+	if e.Tool != "" {
+		if t := turn.Tool(e.Tool); t != nil {
+			return toolDid(e, t)
+		}
+	}
+	if s := e.Text(); s != "" {
+		return "text +" + number(len([]rune(s)))
+	}
+	if e.Segment >= 0 && turn.Segments()[e.Segment].Kind == model.SegmentClosing {
+		return "closing text, unlike"
+	}
+	switch e.Does() {
+	case hermes.KindRole:
+		return "opens a message"
+	case hermes.KindText, hermes.KindContent:
+		return "repeats the text"
+	case hermes.KindItem:
+		return "an output item"
+	case hermes.KindTool:
+		return "of a tool"
+	case hermes.KindThinking:
+		if e.Segment < 0 {
+			return "repeats the text"
+		}
+		return "thinking"
+	case hermes.KindCommentary:
+		return "commentary"
+	case hermes.KindWaiting:
+		return "waits"
+	case hermes.KindAnswered:
+		return "goes on"
+	case hermes.KindStarted:
+		return "names the turn"
+	case hermes.KindFinish:
+		return "the provider's end"
+	case hermes.KindError:
+		return "an error"
+	case hermes.KindDone, hermes.KindClosed:
+		return "ends the stream"
+	}
+	return ""
+}
+
+func toolDid(e *model.Entry, t *model.Tool) string {
+	switch {
+	case t.HasStart && t.Started == e.Sequence:
+		return "starts " + toolName(t)
+	case t.HasEnd && t.Ended == e.Sequence && t.Status == model.ToolFailed:
+		return "fails " + toolName(t)
+	case t.HasEnd && t.Ended == e.Sequence:
+		return "ends " + toolName(t)
+	}
+	return "more of " + toolName(t)
 }
 
 // apart writes the time between two things that may have come in either order.

@@ -19,6 +19,7 @@ type Config struct {
 	Action     string
 	Capability string // as asked for; the turn's own wins once it is known
 	Endpoint   string // for the header
+	URL        string // the daemon's, to tell actions of the same ID apart
 
 	// Batches returns the next batch, as (*follow.Watch).Next does. When its
 	// context ends it returns an error and loses nothing.
@@ -37,6 +38,16 @@ type Config struct {
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
+	// Export writes the action's journal to a new file, masked unless revealed, and
+	// Save a text.
+	Export func(ctx context.Context, path string, reveal bool) error
+	Save   func(ctx context.Context, path string, text []byte) error
+	// Terminal writes a sequence that draws nothing: the clipboard, a bell.
+	Terminal func(sequence string) error
+	Tmux     bool   // the terminal is tmux, which passes on less
+	Notify   Notify // when an outcome comes
+
+	Keys     Keymap
 	Suspends bool // the system has job control: ctrl+z works
 
 	Look  Look
@@ -83,13 +94,23 @@ type Console struct {
 	tools         toolsPane
 	chunks        chunksPane
 
-	views      []place // opened over the panes, the last one in sight
-	sheet      sheet
-	toolShown  int64 // row of the open tool when it was shown
-	verdictTop int
-	helping    bool
-	cancelling *cancelDialog
-	confirming *confirmDialog
+	views       []place // opened over the panes, the last one in sight
+	sheet       sheet
+	toolShown   int64         // row of the open tool when it was shown
+	resultShown *model.Result // of the open chunk's sheet
+	othersShown int           // other content that it shows
+	verdictTop  int
+	helping     bool
+	prompt      *prompt
+	past        *past
+	traceID     int // of the trace that is awaited
+	cancelling  *cancelDialog
+	confirming  *confirmDialog
+	window      window // a dialog, or nil
+	told        bool   // that the outcome is there
+
+	identityRevealed bool
+
 	saidBefore bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool
@@ -101,6 +122,9 @@ type Console struct {
 	noticeInk ink
 	left      bool
 	ticking   bool
+
+	desk    *Desk        // nil for a console alone
+	actions *actionsPane // nil but in the console that shows the list
 
 	frame   string
 	dirty   bool
@@ -149,7 +173,7 @@ type tickMsg struct{}
 
 // tick wakes the console once a second while a time on the screen moves.
 func (c *Console) tick() tea.Cmd {
-	if c.ticking || c.done && !c.cancelPending() {
+	if c.ticking || (c.done || c.styles.plain) && !c.cancelPending() {
 		return nil
 	}
 	c.ticking = true
@@ -174,7 +198,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
 	case batchMsg:
-		return c, tea.Batch(c.take(msg), c.refreshTool())
+		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
 		c.ticking = false
 		if c.ctx.Err() != nil {
@@ -182,16 +206,32 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		c.dirty = true
 		return c, c.tick()
+	case scanMsg:
+		return c, c.scanned(msg)
+	case traceMsg:
+		return c, c.tracedTo(msg)
 	case sheetMsg:
 		c.dirty = c.sheet.take(msg) || c.dirty
 	case cancelMsg:
 		c.cancelled(msg)
 	case confirmMsg:
 		c.confirmed(msg)
+	case doneMsg:
+		c.takeDone(msg)
+	case tea.MouseMsg:
+		c.mouse(msg)
+	case tea.ResumeMsg:
+		c.dirty = true
+	case listMsg:
+		return c, c.takeList(msg)
+	case relistMsg:
+		if c.desk.shown == c && msg.id == c.actions.id {
+			return c, c.desk.reload()
+		}
 	case LeaveMsg:
 		return c, c.quit()
 	case tea.KeyMsg:
-		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.cancelling == nil {
+		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.place()&inTyping == 0 {
 			return c, c.burst(msg.Runes)
 		}
 		return c, c.key(msg)
@@ -205,14 +245,28 @@ func (c *Console) key(msg tea.KeyMsg) tea.Cmd {
 	do := c.intentOf(msg)
 	c.dirty = true
 	if do == doNothing {
-		if c.cancelling != nil {
-			c.cancelling.typed(msg)
-		}
+		c.typed(msg)
 		return nil
 	}
 	c.notice("", ink{})
+	c.traceID++ // whatever a trace finds, the operator has gone on
 	c.asked = c.asked && (do == doLeave || do == doInterrupt)
 	return c.act(do)
+}
+
+// typed gives a key to what is typed in, if anything is.
+func (c *Console) typed(msg tea.KeyMsg) {
+	switch c.place() {
+	case inCancel:
+		c.cancelling.typed(msg)
+	case inPrompt:
+		c.prompt.typed(msg)
+	case inPalette, inFile, inExport:
+		c.window.typed(msg)
+	case inFilterList:
+		c.actions.filter, _ = c.actions.filter.Update(msg)
+		c.sift()
+	}
 }
 
 // burst acts on keys that came at once: a key held down over a slow line. It
@@ -223,7 +277,7 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 	for _, r := range runes {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		switch c.intentOf(msg) {
-		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave:
+		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend:
 		default:
 			cmds = append(cmds, c.key(msg))
 		}
@@ -247,6 +301,10 @@ func (c *Console) place() place {
 		return inCancel
 	case c.confirming != nil:
 		return inConfirm
+	case c.prompt != nil:
+		return inPrompt
+	case c.window != nil:
+		return c.window.place()
 	case c.helping:
 		return inHelp
 	}
@@ -258,7 +316,13 @@ func (c *Console) underHelp() place {
 	if n := len(c.views); n > 0 {
 		return c.views[n-1]
 	}
-	return inPanes
+	switch {
+	case c.actions == nil:
+		return inPanes
+	case c.actions.typing:
+		return inFilterList
+	}
+	return inActions
 }
 
 func (c *Console) notice(s string, k ink) { c.noticed, c.noticeInk = s, k }

@@ -26,12 +26,17 @@ type cancelDialog struct {
 }
 
 func newCancelDialog(st *styles) *cancelDialog {
+	return &cancelDialog{st: st, input: newInput()}
+}
+
+// newInput is a line to type in.
+func newInput() textinput.Model {
 	in := textinput.New()
 	in.CharLimit = 200
 	in.Prompt = ""
 	in.Cursor.SetMode(cursor.CursorStatic)
 	in.Focus()
-	return &cancelDialog{st: st, input: in}
+	return in
 }
 
 // typed gives a key to the reason.
@@ -55,13 +60,13 @@ func (d *cancelDialog) view(action string, settled bool, w int) []string {
 		lines = append(lines, "")
 		say(st.alarm, "The action has its outcome: there is nothing left to cancel.")
 	}
-	lines = append(lines, "", " "+st.dim.in("reason ")+d.field(max(1, inner-8)), "")
+	lines = append(lines, "", " "+st.dim.in("reason ")+st.field(d.input, max(1, inner-8)), "")
 	return st.box(framed{title: "Cancel", focused: true}, lines, w, len(lines)+2)
 }
 
-// field draws the reason with its cursor, the end of a long one.
-func (d *cancelDialog) field(w int) string {
-	runes, at := []rune(d.input.Value()), d.input.Position()
+// field draws what is typed with its cursor, the end of a long text.
+func (s *styles) field(in textinput.Model, w int) string {
+	runes, at := []rune(in.Value()), in.Position()
 	before, under, after := string(runes[:at]), " ", ""
 	if at < len(runes) {
 		under, after = string(runes[at:at+1]), string(runes[at+1:])
@@ -71,7 +76,7 @@ func (d *cancelDialog) field(w int) string {
 		before = ending(before, over)
 	}
 	room := w - ansi.StringWidth(before) - ansi.StringWidth(under)
-	return d.st.text.in(before) + d.st.cursor.in(under) + d.st.text.in(ansi.Truncate(after, max(0, room), ""))
+	return s.text.in(before) + s.cursor.in(under) + s.text.in(ansi.Truncate(after, max(0, room), ""))
 }
 
 // confirmMsg brings the journal's rows after a confirmation.

@@ -93,9 +93,14 @@ func (c *Console) draw() string {
 	c.layout()
 	now := c.now()
 	lines := make([]string, 0, c.height)
-	lines = append(lines, c.header(now))
-	lines = append(lines, c.body(now)...)
-	lines = append(lines, c.verdictBar(), c.hints(now))
+	if c.actions != nil {
+		lines = append(lines, c.drawActions(now)...)
+	} else {
+		lines = append(lines, c.header(now))
+		lines = append(lines, c.body(now)...)
+		lines = append(lines, c.verdictBar())
+	}
+	lines = append(lines, c.hints(now))
 	for i := range lines {
 		if c.styles.ascii {
 			lines[i] = strings.ReplaceAll(lines[i], "…", c.styles.glyphs.Ellipsis) // of what was cut; one cell as well
@@ -107,8 +112,12 @@ func (c *Console) draw() string {
 
 func (c *Console) tooSmall() []string {
 	st := &c.styles
+	word := st.wordTag(c.verdict.Word)
+	if c.actions != nil {
+		word = st.accent.in("aipscope")
+	}
 	say := []string{
-		st.wordTag(c.verdict.Word),
+		word,
 		st.text.in("too small a window"),
 		st.dim.in(number(c.width) + "x" + number(c.height) + ", needs " + number(minWidth) + "x" + number(minHeight)),
 	}
@@ -121,45 +130,71 @@ func (c *Console) body(now time.Time) []string {
 	var out []string
 	switch c.underHelp() {
 	case inChunk, inTool:
+		c.sheet.marks, c.sheet.note = nil, ""
+		if q := c.chunks.hunt.search.query; q != nil && c.underHelp() == inChunk {
+			c.sheet.marks, c.sheet.note = q.marks, c.chunks.hunt.found(c.chunks.selectedEntry(), len(c.chunks.entries))
+		}
 		out = c.sheet.view()
 	case inVerdict:
-		out = c.overlay("Verdict", h)
+		out = c.overlay(framed{title: "Verdict"}, h)
+	case inIdentity:
+		f := framed{title: "Identity", note: "masked, r reveals", alarm: c.identityRevealed}
+		if c.identityRevealed {
+			f.note = "REVEALED, r masks"
+		}
+		out = c.overlay(f, h)
 	default:
-		if c.frozen {
+		switch {
+		case c.past != nil:
+			now = c.chunks.entries[c.past.entry].At
+		case c.frozen:
 			now = c.frozenAt
 		}
 		out = c.panes(now, h)
 	}
-	out = block(out, c.width, h)
+	return c.windows(block(out, c.width, h), h)
+}
+
+// windows lays what is open over everything upon a body of h lines.
+func (c *Console) windows(out []string, h int) []string {
+	over := over
+	if c.styles.plain {
+		over = func(_, top []string, w int) []string { return block(top, w, h) } // one thing at a time
+	}
 	switch {
 	case c.cancelling != nil:
 		out = over(out, c.cancelling.view(c.turn.Action(), c.turn.Settled(), c.width), c.width)
 	case c.confirming != nil:
 		out = over(out, c.confirming.view(c.width, h), c.width)
+	case c.window != nil:
+		out = over(out, c.window.view(c.width, h), c.width)
 	case c.helping:
-		out = c.overlay("Keys", h)
+		out = c.overlay(framed{title: "Keys"}, h)
 	}
 	return out
 }
 
-// overlayLines are the lines of the verdict or of the help.
+// overlayLines are the lines of the verdict, the identity or the help.
 func (c *Console) overlayLines() []string {
 	if c.helping {
 		return c.helpLines(c.width - 2)
 	}
+	if c.underHelp() == inIdentity {
+		return c.identityLines(c.width - 2)
+	}
 	return c.verdictLines(c.width-2, true)
 }
 
-// overlay draws the verdict or the help over the whole body.
-func (c *Console) overlay(title string, h int) []string {
+// overlay draws the verdict, the identity or the help over the whole body.
+func (c *Console) overlay(f framed, h int) []string {
 	lines := c.overlayLines()
-	footer := ""
+	f.focused = true
 	if inner := h - 2; len(lines) > inner {
 		c.verdictTop = max(0, min(c.verdictTop, len(lines)-inner))
-		footer = "lines " + number(c.verdictTop+1) + " to " + number(c.verdictTop+inner) + " of " + number(len(lines))
+		f.footer = "lines " + number(c.verdictTop+1) + " to " + number(c.verdictTop+inner) + " of " + number(len(lines))
 		lines = lines[c.verdictTop : c.verdictTop+inner]
 	}
-	return c.styles.box(framed{title: title, footer: footer, focused: true}, lines, c.width, h)
+	return c.styles.box(f, lines, c.width, h)
 }
 
 func (c *Console) panes(now time.Time, h int) []string {
@@ -178,13 +213,21 @@ func (c *Console) panes(now time.Time, h int) []string {
 // paneLines are the lines inside a pane, and what its border says.
 func (c *Console) paneLines(p paneID, now time.Time) ([]string, framed) {
 	focused := c.focus == p
+	when, alarm := "", c.past != nil
+	if alarm {
+		when = c.pastText()
+	}
 	switch p {
 	case paneTools:
-		return c.tools.view(now, focused), framed{title: "Tools", note: c.tools.note(), focused: focused}
+		note := c.tools.note()
+		if alarm {
+			note += ", " + when
+		}
+		return c.tools.view(now, focused), framed{title: "Tools", note: note, alarm: alarm, focused: focused}
 	case paneChunks:
 		return c.chunks.view(focused), framed{title: "Chunks", note: c.chunks.note(), footer: c.chunks.footer(), focused: focused}
 	}
-	return c.assistant.view(), framed{title: "Assistant", footer: c.assistant.footer(), focused: focused}
+	return c.assistant.view(), framed{title: "Assistant", note: when, alarm: alarm, footer: c.assistant.footer(), focused: focused}
 }
 
 func (c *Console) pane(p paneID, now time.Time, x, w, h int) []string {
@@ -198,7 +241,7 @@ func (c *Console) single(now time.Time, h int) []string {
 	st := &c.styles
 	lines, f := c.paneLines(c.focus, now)
 	row := " "
-	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(c.width >= 60), "3 Chunks " + number(len(c.chunks.entries))} {
+	for p, label := range []string{"1 Assistant", "2 Tools " + c.tools.shortNote(c.width >= 60), "3 Chunks " + c.chunks.shortNote()} {
 		if paneID(p) == c.focus {
 			row += st.titleFocus.in("["+label+"]") + " "
 		} else {
@@ -221,6 +264,15 @@ func (c *Console) single(now time.Time, h int) []string {
 	return append(out, under)
 }
 
+// shortNote is the note in the row of counts, with the filter.
+func (p *chunksPane) shortNote() string {
+	s := number(len(p.entries))
+	if p.hunt.filtering() {
+		s = number(p.len()) + " of " + s
+	}
+	return s
+}
+
 // shortNote is the note in the row of counts.
 func (p *toolsPane) shortNote(room bool) string {
 	s := number(len(p.tools))
@@ -241,6 +293,10 @@ func (c *Console) Final() string {
 	c.width = w
 	defer func() { c.width = was }()
 
+	if c.past != nil {
+		c.toNow()
+	}
+	c.assistant.pick = pick{}
 	out := []string{c.header(c.now())}
 	p := &c.assistant
 	if pw, ph, top, paused, settled := p.w, p.h, p.top, p.paused, p.settled; p.total() > 0 {

@@ -26,6 +26,7 @@ import (
 type driver struct {
 	t       testing.TB
 	c       *Console
+	m       tea.Model // the console, or the desk that it is on
 	batches chan follow.Batch
 	msgs    chan tea.Msg
 	journal map[int64]model.Row
@@ -69,6 +70,7 @@ func drive(t testing.TB, w, h int, configure func(*Config)) *driver {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d.c = New(ctx, cfg)
+	d.m = d.c
 	// The highlighter's clock is a goroutine that a bubble would wait for.
 	t.Cleanup(regexp2.StopTimeoutClock)
 	t.Cleanup(cancel)
@@ -124,7 +126,7 @@ func (d *driver) send(msg tea.Msg) {
 		return
 	}
 	d.updates++
-	_, cmd := d.c.Update(msg)
+	_, cmd := d.m.Update(msg)
 	d.run(cmd)
 	d.drain()
 }
@@ -198,7 +200,7 @@ func keyMsg(name string) tea.KeyMsg {
 // screen is the frame as a terminal shows it, and checks its size.
 func (d *driver) screen() string {
 	d.t.Helper()
-	return screenOf(d.t, d.c.View(), d.c.width, d.c.height)
+	return screenOf(d.t, d.m.View(), d.c.width, d.c.height)
 }
 
 // fits fails unless the frame is exactly h lines of at most w cells.

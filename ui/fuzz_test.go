@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -20,7 +21,7 @@ import (
 // and some that do not.
 var fuzzKeys = []string{
 	"1", "2", "3", "tab", "shift+tab", "up", "down", "pgup", "pgdown", "g", "G", "home", "end", "j", "k", "enter", "esc", "r", "b", "[", "]", "v", "?", "z", "t", "c", "x", "e",
-	" ", "q", "left", "right", "backspace", "\u202e", "漢",
+	" ", "q", "left", "right", "backspace", "\u202e", "漢", "/", "f", "n", "i", ":", "y", "*",
 }
 
 // FuzzScreen holds the console against any journal that may come of any
@@ -96,6 +97,34 @@ func FuzzScreen(f *testing.F) {
 				s.shows("", d.c.View())
 			}
 		})
+	})
+}
+
+// FuzzTree holds the tree of a sheet against anything that may stand in a frame.
+func FuzzTree(f *testing.F) {
+	for _, s := range []string{`{"a":[1,{"b":"c\nd"},[]],"":null}`, strings.Repeat("[", 70) + "\n1,\n2" + strings.Repeat("]", 70), "{\n\n", "1 2", `"‹3 chars›"`, `{"` + "\u202e" + `":"\u001b[2J"}`} {
+		f.Add(s, uint8(20), uint64(9))
+	}
+	st := newStyles(Look{})
+	f.Fuzz(func(t *testing.T, s string, w uint8, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		tr := newTree([]byte(s), [2]string{"-", "+"})
+		tr.fold(func(string, *node) bool { return r.IntN(3) == 0 })
+		for range 8 {
+			width, height := 1+r.IntN(1+int(w)), 1+r.IntN(9)
+			tr.resize(width, height)
+			lines := tr.view(&st, r.IntN(2) == 0, nil)
+			if len(lines) > height {
+				t.Fatalf("%d lines in %d", len(lines), height)
+			}
+			for _, line := range lines {
+				harmless(t, line)
+			}
+			tr.move(motion(r.IntN(int(moveBottom) + 1)))
+			if r.IntN(2) == 0 {
+				tr.toggle()
+			}
+		}
 	})
 }
 

@@ -38,13 +38,16 @@ func (c *Console) header(now time.Time) string {
 		{text: long, ink: st.link(c.link.State), rank: 0, right: true},
 		{text: chunks, ink: st.text, rank: 4, right: true},
 		{text: c.lagText(), ink: st.dim, rank: 7, right: true},
-		{text: clock(c.elapsed(now)), ink: st.text, rank: 3, right: true},
+		{text: c.elapsedText(now), ink: st.text, rank: 3, right: true},
 	}
 	if w < 100 {
 		parts[0].text = ""
 	}
 	if c.frozen {
 		parts = append(parts, part{text: c.heldText(), ink: st.alarm, rank: 2, right: true})
+	}
+	if c.past != nil {
+		parts = append(parts, part{text: c.pastText(), ink: st.alarm, rank: 2, right: true})
 	}
 	gap := "  "
 	if w >= 100 {
@@ -104,24 +107,28 @@ func dropOne(parts []part, from int) bool {
 
 // linkText says how the follow connection stands, at length and in short.
 func (c *Console) linkText(now time.Time) (long, short string) {
-	g, l := c.styles.linkGlyph(c.link.State), c.link
+	g, l := prefix(c.styles.linkGlyph(c.link.State)), c.link
 	reason := brief(l.Reason)
 	if reason != "" {
 		reason = cut(reason, 48)
 	}
 	switch l.State {
 	case "":
-		if c.history {
-			return g + " reading the journal", g + " journal"
+		if c.done {
+			g = prefix(c.styles.linkGlyph(follow.Settled)) // nobody is followed
+			return g + "from the journal", g + "journal"
 		}
-		return g + " starting", g + " starting"
+		if c.history {
+			return g + "reading the journal", g + "journal"
+		}
+		return g + "starting", g + "starting"
 	case follow.Connecting:
 		if l.Attempt > 1 {
-			return g + " connecting, attempt " + number(l.Attempt), g + " connecting"
+			return g + "connecting, attempt " + number(l.Attempt), g + "connecting"
 		}
-		return g + " connecting", g + " connecting"
+		return g + "connecting", g + "connecting"
 	case follow.Live:
-		long = g + " live"
+		long = g + "live"
 		if c.reconnects > 0 {
 			long += ", resumed"
 			if c.reconnects > 1 {
@@ -131,10 +138,13 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 				long += ", " + number(c.duplicates) + " repeated"
 			}
 		}
-		return long, g + " live"
+		if reason != "" {
+			long += " (" + reason + ")"
+		}
+		return long, g + "live"
 	case follow.Retrying:
-		short = g + " reconnecting"
-		if left := c.linkAt.Add(l.Wait).Sub(now); left > 0 {
+		short = g + "reconnecting"
+		if left := c.linkAt.Add(l.Wait).Sub(now); left > 0 && !c.styles.plain {
 			short += " in " + number(int((left+time.Second-1)/time.Second)) + " s"
 		}
 		why := "attempt " + number(max(l.Attempt, 1))
@@ -143,23 +153,35 @@ func (c *Console) linkText(now time.Time) (long, short string) {
 		}
 		return short + " (" + why + ")", short
 	case follow.Draining:
-		return g + " reading what is left", g + " draining"
+		if reason != "" { // it is tried again
+			return g + "reading what is left (" + reason + ")", g + "draining"
+		}
+		return g + "reading what is left", g + "draining"
 	case follow.Settled:
-		return g + " settled", g + " settled"
+		return g + "settled", g + "settled"
 	case follow.Refused:
 		if reason != "" {
-			return g + " refused: " + reason, g + " refused"
+			return g + "refused: " + reason, g + "refused"
 		}
-		return g + " refused", g + " refused"
+		return g + "refused", g + "refused"
 	}
-	s := g + " " + brief(string(l.State))
+	s := g + brief(string(l.State))
 	return s, s
+}
+
+// elapsedText is the time that the turn takes. A plain screen tells it at the end
+// only: a line that changes by itself would be read aloud again and again.
+func (c *Console) elapsedText(now time.Time) string {
+	if c.styles.plain && !c.over() {
+		return ""
+	}
+	return clock(c.elapsed(now))
 }
 
 // lagText says how far the screen is behind the journal, while something comes
 // in.
 func (c *Console) lagText() string {
-	if c.done || c.lag <= 0 || c.link.State != follow.Live {
+	if c.styles.plain || c.done || c.lag <= 0 || c.link.State != follow.Live {
 		return ""
 	}
 	if c.lag >= time.Minute {

@@ -13,7 +13,7 @@ func (c *Console) helpLines(w int) []string {
 	var all []entry
 	seen := map[intent]bool{}
 	wide := 0
-	for _, b := range keyTable {
+	for _, b := range c.cfg.Keys.table() {
 		at := b.where&c.underHelp() != 0 && (b.when == nil || b.when(c))
 		if !at || seen[b.intent] {
 			continue
@@ -46,6 +46,9 @@ func (c *Console) helpLines(w int) []string {
 // say.
 func (c *Console) hints(now time.Time) string {
 	st, w := &c.styles, c.width
+	if c.prompt != nil {
+		return c.prompt.line(st, w)
+	}
 	line, width, i := " ", 1, 0
 	say, tone := c.noticed, c.noticeInk
 	if say == "" {
@@ -62,14 +65,17 @@ func (c *Console) hints(now time.Time) string {
 		sep = "  "
 	}
 	for rank := 1; rank <= 12; rank++ {
-		for _, b := range keyTable {
+		for _, b := range c.cfg.Keys.table() {
 			if b.short != rank || !b.works(c) {
 				continue
 			}
 			h := b.Help()
 			does := h.Desc
-			if b.intent == doLeave && w >= 100 && !c.over() {
+			if n := c.goingOn(); b.intent == doLeave && w >= 100 && n > 0 {
 				does = "leave (the action goes on)"
+				if n > 1 {
+					does = "leave (" + number(n) + " actions go on)"
+				}
 			}
 			n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(does)
 			if width+n+len(sep) > w-1 {

@@ -30,7 +30,8 @@ type watched struct {
 func watch(t testing.TB, w, h int) *watched {
 	s := &watched{vt.NewEmulator(w, h), t, w, h}
 	go io.Copy(io.Discard, s.Emulator) // what it answers
-	t.Cleanup(func() { s.Emulator.Close() })
+	// Closing the emulator itself would race with the reading of its answers.
+	t.Cleanup(func() { s.InputPipe().(io.Closer).Close() })
 	ours := func(m ansi.Mode) bool {
 		return m.Mode() == 2026 || m.Mode() == 7
 	}
@@ -126,7 +127,17 @@ func TestHostileStringsOnlyTakeUpRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(n), 11))
-				for round := range 2 {
+				rounds, every := 2, 1
+				switch {
+				case len(hostile) > 1000: // each frame costs what its string does
+					rounds, every = 1, 4
+					if turntest.Racing {
+						every = 16
+					}
+				case turntest.Racing:
+					rounds, every = 1, 3
+				}
+				for round := range rounds {
 					rows := hostileTurn(t, hostile, r)
 					d := drive(t, 120, 40, func(c *Config) {
 						c.Action, c.Endpoint, c.Capability = hostile, hostile, hostile
@@ -151,9 +162,11 @@ func TestHostileStringsOnlyTakeUpRoom(t *testing.T) {
 						size := [][2]int{{120, 40}, {80, 24}, {41, 13}}[r.IntN(3)]
 						d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 						was = ""
-						for _, keys := range views {
+						for i, keys := range views {
 							d.press(keys...)
-							check()
+							if i%every == 0 {
+								check()
+							}
 						}
 						if !settled {
 							d.press("c")

@@ -36,9 +36,31 @@ const (
 	doConfirm
 	doAccept
 	doToggle
+	doSearch
+	doFilter
+	doNextHit
+	doPrevHit
+	doNoSearch
+	doNoFilter
+	doNow
+	doPick
+	doUnpick
+	doNextView
+	doPrevView
+	doFoldNode
 	doHelp
 	doLeave
 	doInterrupt
+	doActions
+	doNextAction
+	doPrevAction
+	doFilterList
+	doReload
+	doIdentity
+	doPalette
+	doCopy
+	doSave
+	doExport
 	doSuspend
 )
 
@@ -72,9 +94,19 @@ const (
 	inHelp
 	inCancel
 	inConfirm
+	inPrompt
+	inActions
+	inFilterList
+	inIdentity
+	inPalette
+	inCopy
+	inFile
+	inExport
 
-	inViews = inPanes | inChunk | inTool | inVerdict
-	inTexts = inPanes | inChunk | inTool | inVerdict | inHelp
+	inViews = inPanes | inChunk | inTool | inVerdict | inIdentity
+	inTexts = inViews | inHelp | inActions
+
+	inTyping = inCancel | inPrompt | inFilterList | inPalette | inFile | inExport // text is typed: keys that mean nothing else are part of it
 )
 
 // binding is one row of the key table.
@@ -106,9 +138,43 @@ var keyTable = []binding{
 	bind(doAccept, inConfirm, 1, "enter", "confirm what is marked", (*Console).confirmMarked, "enter"),
 	bind(doBack, inConfirm, 3, "esc", "back", nil, "esc", "q"),
 
+	bind(doAccept, inPrompt, 1, "enter", "go", nil, "enter"),
+	bind(doBack, inPrompt, 2, "esc", "back", nil, "esc"),
+	bind(doUp, inPrompt, 0, "↑", "what was asked before", nil, "up"),
+	bind(doDown, inPrompt, 0, "↓", "after that", nil, "down"),
+
 	bind(doBack, inHelp, 1, "esc", "back", nil, "esc", "?", "q", "enter"),
 
+	bind(doAccept, inPalette, 1, "enter", "do it", (*Console).mayAcceptWindow, "enter"),
+	bind(doUp, inPalette, 0, "↑", "up", nil, "up"),
+	bind(doDown, inPalette, 0, "↓", "down", nil, "down"),
+	bind(doBack, inPalette, 2, "esc", "back", nil, "esc"),
+
+	bind(doAccept, inCopy, 1, "enter", "to the clipboard", (*Console).mayAcceptWindow, "enter"),
+	bind(doSave, inCopy, 2, "f", "to a file", (*Console).maySave, "f"),
+	bind(doUp, inCopy, 0, "↑ k", "up", nil, "up", "k"),
+	bind(doDown, inCopy, 0, "↓ j", "down", nil, "down", "j"),
+	bind(doBack, inCopy, 3, "esc", "back", nil, "esc", "q"),
+
+	bind(doAccept, inFile|inExport, 1, "enter", "write", (*Console).mayAcceptWindow, "enter"),
+	bind(doToggle, inExport, 2, "tab", "masked or revealed", nil, "tab"),
+	bind(doBack, inFile|inExport, 3, "esc", "back", nil, "esc"),
+
+	bind(doOpen, inActions, 1, "enter", "watch", (*Console).mayWatch, "enter"),
+	bind(doBack, inActions, 2, "esc", "clear the filter", (*Console).mayClear, "esc"),
+	bind(doBack, inActions, 2, "esc", "back", (*Console).mayReturn, "esc", "a", "backspace"),
+	bind(doFilterList, inActions, 3, "/", "filter", nil, "/"),
+	bind(doReload, inActions, 4, "R", "read again", nil, "R"),
+	bind(doAccept, inFilterList, 1, "enter", "watch", (*Console).mayWatch, "enter"),
+	bind(doBack, inFilterList, 2, "esc", "no filter", nil, "esc"),
+	bind(doUp, inFilterList, 0, "↑", "up", nil, "up"),
+	bind(doDown, inFilterList, 0, "↓", "down", nil, "down"),
+
 	bind(doBack, inPanes, 1, "esc", "stay", (*Console).leaving, "esc"),
+	bind(doUnpick, inPanes, 1, "esc", "stop pointing", (*Console).mayUnpick, "esc"),
+	bind(doNow, inPanes, 1, "esc", "back to now", (*Console).lookingBack, "esc"),
+	bind(doNoSearch, inPanes, 0, "esc", "end the search", (*Console).searched, "esc"),
+	bind(doNoFilter, inPanes, 0, "esc", "end the filter", (*Console).filteredOnly, "esc"),
 	bind(doCancel, inViews, 3, "c", "cancel", (*Console).mayCancel, "c"),
 	bind(doCancel, inViews, 0, "c", "nothing left to cancel", (*Console).mayCancelNothing, "c"),
 	bind(doNextPane, inPanes, 4, "tab", "pane", nil, "tab", "right", "l"),
@@ -117,30 +183,52 @@ var keyTable = []binding{
 	bind(doPane2, inPanes, 0, "2", "tools", nil, "2"),
 	bind(doPane3, inPanes, 0, "3", "chunks", nil, "3"),
 	bind(doOpen, inPanes, 5, "enter", "open", (*Console).mayOpen, "enter"),
-	bind(doOpen, inChunk, 5, "enter", "go to its tool", (*Console).mayOpenTool, "enter"),
+	bind(doPick, inPanes, 8, "enter", "point at a line", (*Console).mayPick, "enter"),
+	bind(doOpen, inPanes, 2, "enter", "open its chunk", (*Console).picking, "enter"),
+	bind(doOpen, inChunk, 5, "enter", "go to what it made", (*Console).mayOpenMade, "enter"),
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
+	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),
+	bind(doEarlier, inPanes, 2, "[", "earlier", (*Console).traveling, "["),
+	bind(doLater, inPanes, 2, "]", "later", (*Console).mayGoOn, "]"),
+	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
+	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
+	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
+	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
+	bind(doNextView, inChunk, 6, "tab", "view", (*Console).hasViews, "tab"),
+	bind(doPrevView, inChunk, 0, "shift+tab", "previous view", (*Console).hasViews, "shift+tab"),
+	bind(doFoldNode, inChunk, 7, "space", "fold", (*Console).hasViews, " "),
 	bind(doEarlier, inChunk, 4, "[", "earlier", nil, "[", "left", "h"),
 	bind(doLater, inChunk, 4, "]", "later", nil, "]", "right", "l"),
 	bind(doReveal, inChunk|inTool, 3, "r", "reveal", (*Console).masked, "r"),
 	bind(doReveal, inChunk|inTool, 3, "r", "mask", (*Console).revealed, "r"),
 	bind(doRaw, inChunk, 6, "b", "raw bytes", (*Console).pretty, "b"),
-	bind(doRaw, inChunk, 6, "b", "indented", (*Console).rawShown, "b"),
+	bind(doRaw, inChunk, 6, "b", "as a tree", (*Console).rawShown, "b"),
 	bind(doFold, inPanes, 6, "t", "thinking", (*Console).hasFolds, "t"),
 	bind(doZoom, inPanes, 7, "z", "zoom", (*Console).mayZoom, "z"),
 	bind(doFreeze, inPanes, 8, "space", "freeze", (*Console).mayFreeze, " "),
 	bind(doFreeze, inPanes, 2, "space", "go on", (*Console).isFrozen, " "),
 	bind(doConfirm, inPanes|inVerdict, 2, "e", "confirm", (*Console).mayConfirm, "e"),
-	bind(doVerdict, inPanes|inChunk|inTool, 9, "v", "verdict", nil, "v"),
+	bind(doVerdict, inPanes|inChunk|inTool|inIdentity, 9, "v", "verdict", nil, "v"),
 	bind(doBack, inChunk|inTool, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doBack, inVerdict, 1, "esc", "back", nil, "esc", "backspace", "v"),
+	bind(doReveal, inIdentity, 3, "r", "reveal", (*Console).identityMasked, "r"),
+	bind(doReveal, inIdentity, 3, "r", "mask", (*Console).identityOpen, "r"),
+	bind(doBack, inIdentity, 1, "esc", "back", nil, "esc", "backspace", "i"),
 	bind(doUp, inTexts, 0, "↑ k", "up", nil, "up", "k"),
 	bind(doDown, inTexts, 0, "↓ j", "down", nil, "down", "j"),
 	bind(doPageUp, inTexts, 0, "pgup ctrl+b", "page up", nil, "pgup", "ctrl+b", "ctrl+u"),
 	bind(doPageDown, inTexts, 0, "pgdn ctrl+f", "page down", nil, "pgdown", "ctrl+f", "ctrl+d"),
 	bind(doTop, inTexts, 0, "g home", "first", nil, "home", "g"),
 	bind(doBottom, inTexts, 0, "G end", "last, and follow", nil, "end", "G"),
-	bind(doHelp, inViews, 10, "?", "help", nil, "?"),
-	bind(doLeave, inViews, 11, "q", "leave", nil, "q"),
+	bind(doActions, inViews, 9, "a", "actions", (*Console).mayList, "a"),
+	bind(doNextAction, inViews, 8, ">", "next action", (*Console).maySwitch, ">"),
+	bind(doPrevAction, inViews, 0, "<", "previous action", (*Console).maySwitch, "<"),
+	bind(doIdentity, inPanes|inChunk|inTool|inVerdict, 0, "i", "identity", nil, "i"),
+	bind(doCopy, inViews, 0, "y", "copy", (*Console).mayCopy, "y"),
+	bind(doExport, inViews, 0, "x", "export", (*Console).mayExport, "x"),
+	bind(doPalette, inViews|inActions, 0, ":", "name an action", nil, ":"),
+	bind(doHelp, inViews|inActions, 10, "?", "help", nil, "?"),
+	bind(doLeave, inViews|inActions, 11, "q", "leave", nil, "q"),
 }
 
 // works reports whether the row's keys mean something now.
@@ -150,7 +238,7 @@ func (b binding) works(c *Console) bool {
 
 // intentOf resolves a key.
 func (c *Console) intentOf(msg tea.KeyMsg) intent {
-	for _, b := range keyTable {
+	for _, b := range c.cfg.Keys.table() {
 		if key.Matches(msg, b.Binding) && b.works(c) {
 			return b.intent
 		}

@@ -9,6 +9,9 @@ type LeaveMsg struct{}
 // quit ends the console. The frame that is drawn last may stay on the screen and
 // in the scrollback, so nothing revealed is in it.
 func (c *Console) quit() tea.Cmd {
+	if c.past != nil {
+		c.toNow()
+	}
 	if c.frozen {
 		c.thaw() // what was held counts
 	}
@@ -31,6 +34,7 @@ func (c *Console) suspend() tea.Cmd {
 func (c *Console) conceal() {
 	c.views = nil
 	c.closeSheet()
+	c.identityRevealed = false
 	c.dirty = true
 }
 

@@ -99,13 +99,13 @@ func (l Look) dim(t themes.Theme) ink {
 	return l.ink("", faint)
 }
 
-// selection is the chosen row: its background, or reversed where there are no
-// colours.
-func (l Look) selection(t themes.Theme) ink {
+// background sets the chosen row or a match apart: its background, or reversed
+// where there are no colours.
+func (l Look) background(t themes.Theme, role themes.Role) ink {
 	if l.Profile == termenv.Ascii {
 		return ink{}
 	}
-	if c := t.Role(themes.Selection); c != "" {
+	if c := t.Role(role); c != "" {
 		if color := l.Profile.Color(string(c)); color != nil {
 			return inkOf([]string{bold, color.Sequence(true)})
 		}

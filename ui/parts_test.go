@@ -19,7 +19,7 @@ import (
 func TestNoKeyMeansTwoThings(t *testing.T) {
 	rows := turntest.Named(t, "chat_tools").Rows(t)
 	synctest.Test(t, func(t *testing.T) {
-		d := drive(t, 120, 40, cancelling(act.Cancelled{}, nil))
+		d := drive(t, 120, 40, new(wrote).configure)
 		check := func() {
 			t.Helper()
 			seen := map[string]key.Help{}

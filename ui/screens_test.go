@@ -3,11 +3,13 @@ package ui
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aipscope/follow"
 	"aipscope/follow/act"
 	"aipscope/model"
+	"aipscope/model/turntest"
 
 	"github.com/charmbracelet/x/exp/golden"
 )
@@ -40,6 +42,11 @@ func TestScreens(t *testing.T) {
 		{"chunk", "responses_tools", 0, []string{"3", "g", "j", "j", "j", "j", "enter"}},
 		{"chunk revealed", "responses_tools", 0, []string{"3", "g", "j", "j", "j", "j", "enter", "r"}},
 		{"tool", "responses_tools", 0, []string{"2", "enter"}},
+		{"search", "chat_tools", 0, []string{"/", "t", "o", "o", "l", "enter", "n"}},
+		{"search asked", "chat_tools", 0, []string{"/", "t", "o", "o", "l"}},
+		{"filter", "responses_tools", 0, []string{"f", "k", "i", "n", "d", ":", "t", "o", "o", "l", "enter"}},
+		{"the past", "chat_tools", 0, []string{"3", "pgup", "pgup", "k", "k", "["}},
+		{"pointing", "chat_tools", 0, []string{"enter", "k", "k"}},
 		{"cancel", "chat_tools", 90, []string{"c"}},
 		{"confirm", "chat_tools", 0, []string{"e", "j", " "}},
 		{"help", "chat_tools", 90, []string{"?"}},
@@ -82,6 +89,37 @@ func TestScreenWhileReconnecting(t *testing.T) {
 	}
 }
 
+// The four views stand side by side where there is room.
+func TestScreenOfAChunkThatConflicts(t *testing.T) {
+	var screen string
+	rows := turntest.Named(t, "chat_ok").Rows(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := drive(t, 200, 40, nil)
+		d.finish(append(rows, conflictOf(t, rows, 3)))
+		d.press("3", "g", "j", "j", "j", "enter")
+		screen = d.screen()
+		d.shows("provider frame", "AIP chunk", "follow frame", "final result", "other content, row ", "CONTRADICTED")
+	})
+	golden.RequireEqual(t, []byte(screen))
+}
+
+// conflictOf is other content under a sequence.
+func conflictOf(t *testing.T, rows []model.Row, seq uint64) model.Row {
+	for _, r := range rows {
+		if r.Kind == model.RowChunk && r.Chunk.Sequence == seq {
+			raw := strings.Replace(string(r.Raw), "content", "contents", 1)
+			other, err := model.DecodeRow(model.RowConflict, r.At, []byte(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other.Number = rows[len(rows)-1].Number + 1
+			return other
+		}
+	}
+	t.Fatalf("no chunk %d", seq)
+	return model.Row{}
+}
+
 func TestScreenWithoutBoxesOrGlyphs(t *testing.T) {
 	for name, look := range map[string]func(*Config){
 		"plain": func(c *Config) { c.Look.PlainScreen = true },
@@ -96,4 +134,31 @@ func TestScreenWithoutBoxesOrGlyphs(t *testing.T) {
 			golden.RequireEqual(t, []byte(screen))
 		})
 	}
+}
+
+// A plain screen shows one thing at a time, in words.
+func TestAPlainScreenIsReadable(t *testing.T) {
+	for name, keys := range map[string][]string{"tools": {"2"}, "verdict": {"v"}, "cancel": {"c"}, "palette": {":"}} {
+		t.Run(name, func(t *testing.T) {
+			var screen string
+			bubble(t, "chat_tools", 80, 24, func(c *Config) { cancelling(act.Cancelled{}, nil)(c); c.Look.PlainScreen = true }, func(d *driver, rows []model.Row) {
+				d.play(rows[:40])
+				d.press(keys...)
+				screen = d.screen()
+			})
+			golden.RequireEqual(t, []byte(screen))
+		})
+	}
+}
+
+func TestNothingMovesByItselfOnAPlainScreen(t *testing.T) {
+	bubble(t, "chat_tools", 80, 24, func(c *Config) { c.Look.PlainScreen = true }, func(d *driver, rows []model.Row) {
+		d.play(rows[:40])
+		d.pass(2 * time.Second)
+		before, screen := d.updates, d.screen()
+		d.pass(time.Minute)
+		if d.updates != before || d.screen() != screen {
+			t.Errorf("%d updates, or the screen changed by itself", d.updates-before)
+		}
+	})
 }

@@ -1,15 +1,11 @@
 package ui
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
+	"regexp"
 	"strings"
-	"time"
 
 	"aipscope/model"
-	"aipscope/model/aip"
-	"aipscope/model/hermes"
 	"aipscope/model/safe"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -35,6 +31,11 @@ type sheet struct {
 	groups   []facts
 	goes     string // what enter leads to, or ""
 	body     *text
+	views    []sheetView     // of a chunk, instead of groups and a body
+	at       int             // of the view in focus
+	folds    map[string]bool // branches that the operator folded or unfolded, by view and path
+	marks    *regexp.Regexp  // what was searched for
+	note     string          // of the search
 	problem  string
 	loading  bool
 	revealed bool
@@ -47,6 +48,7 @@ type sheetMsg struct {
 	id      int
 	groups  []facts
 	body    *text
+	views   []sheetView
 	problem string
 }
 
@@ -56,6 +58,7 @@ func (s *sheet) resize(w, h int) {
 		bw, bh := s.bodySize()
 		s.body.resize(bw, bh)
 	}
+	s.layViews()
 }
 
 // Wide sheets set the body beside the facts, narrow ones below them.
@@ -64,11 +67,14 @@ const (
 	factsWidth = 38
 )
 
-func (s *sheet) wide() bool { return s.w >= wideSheet && !s.st.plain }
+func (s *sheet) wide() bool { return s.w >= wideSheet && !s.st.plain && len(s.groups) > 0 }
 
 func (s *sheet) bodySize() (w, h int) {
 	if s.wide() {
 		return max(1, s.w-factsWidth-5), max(1, s.h-2)
+	}
+	if len(s.groups) == 0 {
+		return max(1, s.w-4), max(1, s.h-2)
 	}
 	return max(1, s.w-4), max(1, s.h-2-len(s.factLines(s.w-3))-1)
 }
@@ -82,17 +88,36 @@ func (s *sheet) take(m sheetMsg) bool {
 	if s.body != nil {
 		top = s.body.top
 	}
-	s.loading, s.groups, s.body, s.problem = false, m.groups, m.body, m.problem
+	s.keep(m.views)
+	s.loading, s.groups, s.body, s.views, s.problem = false, m.groups, m.body, m.views, m.problem
+	s.at = min(s.at, max(0, len(s.views)-1))
 	if s.body != nil {
 		s.body.top = top
-		s.resize(s.w, s.h)
 	}
+	s.resize(s.w, s.h)
 	return true
 }
 
+// keep leaves the views' folds and cursors as they were; another chunk may have
+// fewer lines.
+func (s *sheet) keep(views []sheetView) {
+	for i := range views {
+		v := &views[i]
+		s.fold(v)
+		if v.tree == nil || i >= len(s.views) || s.views[i].tree == nil || s.views[i].name != v.name {
+			continue
+		}
+		old := s.views[i].tree
+		v.tree.cursor = old.cursor
+	}
+}
+
 func (s *sheet) move(m motion) {
-	if s.body != nil {
+	switch v := s.viewInFocus(); {
+	case s.body != nil:
 		s.body.move(m)
+	case v != nil:
+		v.tree.move(m)
 	}
 }
 
@@ -140,8 +165,14 @@ func (s *sheet) view() []string {
 	if s.raw {
 		note = "raw, " + note
 	}
-	if s.body != nil {
+	switch {
+	case s.body != nil:
 		footer = s.body.position()
+	case s.views != nil:
+		footer = s.viewFooter()
+	}
+	if s.note != "" {
+		footer = strings.TrimSuffix(s.note+"; "+footer, "; ")
 	}
 	f := framed{title: s.title, note: note, alarm: s.revealed, footer: footer, focused: true}
 	var body []string
@@ -151,14 +182,18 @@ func (s *sheet) view() []string {
 	case s.problem != "":
 		body = []string{s.st.word(model.Failed).in(cut(s.problem, max(1, s.w-4)))}
 	case s.body != nil:
-		body = s.body.view(s.st)
+		body = s.body.view(s.st, s.marks)
+	case s.views != nil:
+		return s.st.box(f, s.viewLines(), s.w, s.h)
 	}
 	if !s.wide() {
 		var lines []string
 		for _, l := range s.factLines(s.w - 3) {
 			lines = append(lines, " "+l)
 		}
-		lines = append(lines, s.st.border.in(strings.Repeat(s.st.glyphs.Rule, max(0, s.w-2))))
+		if len(lines) > 0 {
+			lines = append(lines, s.st.border.in(strings.Repeat(s.st.glyphs.Rule, max(0, s.w-2))))
+		}
 		for _, l := range body {
 			lines = append(lines, " "+l)
 		}
@@ -176,109 +211,6 @@ func (s *sheet) view() []string {
 		lines[i] = " " + lines[i] + " " + column(lines[i], bw+3) + bar + side[i]
 	}
 	return s.st.box(f, lines, s.w, s.h)
-}
-
-// chunkRequest is all that building a chunk's sheet needs; it is built in a
-// command, for a frame may hold megabytes.
-type chunkRequest struct {
-	id            int
-	entry         model.Entry
-	before        time.Time
-	revealed, raw bool
-	w             int
-	zone          *time.Location
-	row           func(context.Context, int64) (model.Row, error)
-	mask          func(json.RawMessage) json.RawMessage
-}
-
-func (q chunkRequest) load(ctx context.Context) tea.Msg {
-	row, err := q.row(ctx, q.entry.Row)
-	if err != nil {
-		return sheetMsg{id: q.id, problem: "the journal cannot be read: " + brief(err.Error())}
-	}
-	m := sheetMsg{id: q.id}
-	var rec hermes.Record
-	var content json.RawMessage
-	has := false
-	switch {
-	case row.Recovered != nil:
-		rec, has = row.Recovered.Record, true
-	case row.Chunk != nil:
-		rec, has = hermes.RecordOf(row.Chunk.Data)
-		content = row.Chunk.Data
-	}
-	if has {
-		content = rec.Data
-		m.groups = append(m.groups, facts{"provider frame", q.recordFacts(rec)})
-	}
-	if row.Chunk != nil {
-		m.groups = append(m.groups, facts{"AIP chunk", chunkFacts(row.Chunk, len(row.Raw))})
-	}
-	if row.Recovered != nil {
-		m.groups = append(m.groups, facts{"recovered", []fact{
-			{"from", "the result's aggregate"}, {"index", number(row.Recovered.Index)}, {"after", "chunk " + sequence(row.Recovered.After)},
-		}})
-	}
-	m.groups = append(m.groups, facts{"follow frame", q.frameFacts(row)})
-	if q.raw {
-		content = row.Raw
-	}
-	m.body = newText(q.show(content), q.w)
-	return m
-}
-
-func (q chunkRequest) recordFacts(rec hermes.Record) []fact {
-	event := "none"
-	if rec.Event != nil {
-		event = q.private(*rec.Event)
-	}
-	out := []fact{{"event", event}}
-	if rec.ID != nil {
-		out = append(out, fact{"id", q.private(*rec.ID)})
-	}
-	if rec.RawData != nil {
-		out = append(out, fact{"size", size(len(*rec.RawData))})
-	}
-	return append(out, fact{"terminal", yes(rec.Terminal)})
-}
-
-func chunkFacts(c *aip.Chunk, n int) []fact {
-	part := "none"
-	if c.Part != nil {
-		part = brief(c.Part.Type) + ", " + size(len(c.Part.Text)+len(c.Part.Data))
-	}
-	return []fact{{"sequence", sequence(c.Sequence)}, {"kind", brief(string(c.Kind))}, {"part", part}, {"size", size(n)}}
-}
-
-func (q chunkRequest) frameFacts(row model.Row) []fact {
-	out := []fact{}
-	if row.Chunk != nil {
-		out = append(out, fact{"event", aip.EventChunk}, fact{"id", "chunk:" + sequence(row.Chunk.Sequence)})
-	}
-	if !row.At.IsZero() {
-		out = append(out, fact{"arrived", row.At.In(q.zone).Format("15:04:05.000")})
-	}
-	if at := q.entry.At; !at.IsZero() && q.entry.Timed {
-		out = append(out, fact{"recorded", at.In(q.zone).Format("15:04:05.000")})
-	}
-	if !q.before.IsZero() && !q.entry.At.IsZero() {
-		out = append(out, fact{"after", apart(q.entry.At.Sub(q.before))})
-	}
-	return append(out, fact{"journal", "committed, row " + number(row.Number)})
-}
-
-// private shows a short value from outside, or while it is masked only plain
-// names.
-func (q chunkRequest) private(s string) string {
-	if q.revealed || plainName(s) {
-		return brief(s)
-	}
-	return fmt.Sprintf("‹%d chars›", len([]rune(s)))
-}
-
-// show makes of JSON the text of a sheet.
-func (q chunkRequest) show(raw json.RawMessage) string {
-	return contentText(raw, q.revealed, q.raw, q.mask)
 }
 
 // contentText is JSON as a sheet shows it: masked unless revealed, indented

@@ -13,6 +13,7 @@ import (
 
 const (
 	frameTime = time.Second / 30 // the stream is drawn no more often than this
+	plainTime = time.Second      // and a plain screen no more often than this: what changes is read aloud
 	batchRows = 4096             // and no more than this is folded between two keys
 	heldRows  = 50_000           // a frozen screen stops asking here; the watch reads the rest from the journal
 )
@@ -89,7 +90,7 @@ func (c *Console) take(m batchMsg) tea.Cmd {
 	} else {
 		c.hold(m.Rows)
 	}
-	return tea.Batch(c.ask(), c.confirmBefore())
+	return tea.Batch(c.ask(), c.confirmBefore(), c.tell(m.History))
 }
 
 // ask returns the next wait, unless nothing will come or nothing more can be
@@ -102,7 +103,11 @@ func (c *Console) ask() tea.Cmd {
 		c.held.more = true
 		return nil
 	}
-	return next(c.ctx, c.cfg.Batches, c.lastBatch)
+	last := c.lastBatch
+	if c.styles.plain {
+		last = last.Add(plainTime - frameTime)
+	}
+	return next(c.ctx, c.cfg.Batches, last)
 }
 
 func (c *Console) hold(rows []model.Row) {
@@ -134,13 +139,17 @@ func (c *Console) apply(rows []model.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	before := c.turn.Revision()
+	before, restarts := c.turn.Revision(), c.turn.Restarts()
 	c.turn.Apply(rows)
 	if c.turn.Revision() == before {
 		return
 	}
 	c.verdict = c.turn.Verdict()
-	c.assistant.update(c.turn)
-	c.tools.update(c.turn)
 	c.chunks.update(c.turn)
+	switch {
+	case c.past == nil:
+		c.showTurn()
+	case c.turn.Restarts() != restarts:
+		c.lookBack() // chunks came before that moment
+	}
 }

@@ -40,16 +40,18 @@ type signs struct {
 
 // styles are a look made ready for drawing.
 type styles struct {
-	plain   bool
-	ascii   bool
-	glyphs  themes.Glyphs
-	signs   signs
-	between string // sets parts of a title apart
+	plain     bool
+	ascii     bool
+	glyphs    themes.Glyphs
+	signs     signs
+	markWidth int    // cells of a mark in a column
+	between   string // sets parts of a title apart
 
 	text, dim, accent, key ink
 	border, borderFocus    ink
 	title, titleFocus      ink
 	selected, cursor       ink
+	match                  ink // what a search found
 	alarm                  ink // what must not be overlooked
 
 	words map[model.Word]ink
@@ -61,11 +63,11 @@ type styles struct {
 func newStyles(l Look) styles {
 	t, g := l.theme(), l.glyphs()
 	s := styles{
-		plain: l.PlainScreen, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×"},
+		plain: l.PlainScreen, markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×"},
 		text: l.ink(t.Role(themes.Text)), dim: l.dim(t), accent: l.ink(t.Role(themes.Accent)), key: l.ink(t.Role(themes.Accent)),
 		border: l.ink(t.Role(themes.Border)), borderFocus: l.ink(t.Role(themes.BorderFocus)),
 		title: l.ink(t.Role(themes.Title)), titleFocus: l.ink(t.Role(themes.Accent), bold),
-		selected: l.selection(t), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
+		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
 		words: map[model.Word]ink{}, marks: map[model.Mark]ink{}, tools: map[model.ToolStatus]ink{}, links: map[follow.LinkState]ink{},
 	}
 	for w := range g.Verdicts {
@@ -87,7 +89,16 @@ func newStyles(l Look) styles {
 	if s.plain {
 		s.between = ", "
 		s.glyphs.Rule, s.glyphs.Border = "", lipgloss.HiddenBorder()
-		s.glyphs.Cursor, s.glyphs.Ran = "", "--"
+		s.glyphs.Cursor, s.glyphs.Ran, s.glyphs.Chosen = "", "--", ">"
+		// What is read aloud is words. Verdicts and links are words already.
+		s.glyphs.Verdicts, s.glyphs.Links = nil, nil
+		s.glyphs.Marks = map[model.Mark]string{
+			model.Pass: "passed", model.Fail: "FAILED", model.MarkPending: "open", model.NotApplicable: "n/a", model.Unknown: "unclear",
+		}
+		s.markWidth = len("unclear")
+		s.glyphs.Tools = map[model.ToolStatus]string{
+			model.ToolRunning: "running", model.ToolCompleted: "ended", model.ToolFailed: "FAILED", model.ToolUnended: "never ended", model.ToolOrphan: "no start",
+		}
 	}
 	return s
 }
@@ -115,6 +126,14 @@ func (s *styles) mark(m model.Mark) ink {
 
 func (s *styles) markGlyph(m model.Mark) string {
 	return cmp.Or(s.glyphs.Marks[m], s.glyphs.Marks[model.MarkPending])
+}
+
+// prefix sets a glyph before a word.
+func prefix(glyph string) string {
+	if glyph == "" {
+		return ""
+	}
+	return glyph + " "
 }
 
 // markName is the ink of a condition's name: what is open stays quiet.

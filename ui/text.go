@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -84,11 +85,15 @@ func (t *text) line(i int) (s string, starts bool) {
 	return strings.TrimSuffix(t.s[from:to], "\n"), from == 0 || t.s[from-1] == '\n'
 }
 
-// view returns the lines in sight, JSON keys set apart.
-func (t *text) view(s *styles) []string {
+// view returns the lines in sight, JSON keys and what was searched for set apart.
+func (t *text) view(s *styles, marks *regexp.Regexp) []string {
 	var out []string
 	for i := t.top; i < min(len(t.starts), t.top+t.height); i++ {
 		line, starts := t.line(i)
+		if marks != nil && marks.MatchString(line) {
+			out = append(out, s.marked(line, s.text, marks))
+			continue
+		}
 		out = append(out, s.json(line, starts))
 	}
 	return out

@@ -114,8 +114,11 @@ func (p *toolsPane) view(now time.Time, focused bool) []string {
 func (p *toolsPane) row(t *model.Tool, name int, now time.Time, selected bool) string {
 	st := p.st
 	right := toolTime(t, now)
-	label := max(0, p.w-5-name-2-ansi.StringWidth(right)-1)
 	glyph, head := st.toolGlyph(t.Status), fill(toolName(t), name)
+	if st.plain && (t.Status == model.ToolRunning || right == glyph) {
+		right = "" // said already, and a time that runs would be read aloud each second
+	}
+	label := max(0, p.w-4-ansi.StringWidth(glyph)-name-2-ansi.StringWidth(right)-1)
 	if selected {
 		return st.selected.in(fill(st.glyphs.Chosen+glyph+" "+head+"  "+fill(brief(t.Label), label)+" "+right, p.w))
 	}

@@ -32,7 +32,7 @@ func wordText(w model.Word) string {
 
 // wordTag is the verdict's glyph and word.
 func (s *styles) wordTag(w model.Word) string {
-	return s.word(w).in(s.wordGlyph(w) + " " + wordText(w))
+	return s.word(w).in(prefix(s.wordGlyph(w)) + wordText(w))
 }
 
 // conditionMark is how a condition is marked: what is still open once the
@@ -115,7 +115,7 @@ func (c *Console) verdictLines(w int, keys bool) []string {
 		if mark == model.NotApplicable || mark == model.MarkPending {
 			body = st.dim
 		}
-		head := "   " + st.mark(mark).in(st.markGlyph(mark)) + " " + st.markName(mark).in(fill(conditionWord(cond.Name), 15))
+		head := "   " + st.mark(mark).in(fill(st.markGlyph(mark), st.markWidth)) + " " + st.markName(mark).in(fill(conditionWord(cond.Name), 15))
 		out = append(out, hang(head, body, detail, w)...)
 		if cond.Name == model.CondEffects {
 			out = append(out, c.effectLines(cond, w, keys)...)
@@ -142,7 +142,7 @@ func (c *Console) effectLines(cond model.Condition, w int, keys bool) []string {
 	if cond.Mark == model.Pass || cond.Mark == model.NotApplicable || len(c.turn.Tools()) == 0 {
 		return nil
 	}
-	indent := strings.Repeat(" ", 20)
+	indent := strings.Repeat(" ", 19+c.styles.markWidth)
 	var names []string
 	seen := map[string]int{}
 	for _, t := range c.turn.Tools() {

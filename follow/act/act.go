@@ -23,6 +23,7 @@ import (
 	"aipscope/follow/client"
 	"aipscope/model"
 	"aipscope/model/aip"
+	"aipscope/model/hermes"
 )
 
 // Daemon is what acting needs of a client.
@@ -173,9 +174,9 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 	case res.ActionID == "": // whose it is, nobody knows
 	case res.ActionID != a.Action:
 		err = a.record(ctx, model.RowReplay, &model.Result{Result: *res})
-	case collected:
+	case collected, res.Status == aip.ResultCompleted && streams(req.Capability):
 		// A stream's result is stored; the follower reads it, and matches its
-		// events with the chunks.
+		// events, of which nothing may be seen here, with the chunks.
 	default:
 		err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
 	}
@@ -183,6 +184,12 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 		return nil, fmt.Errorf("journal the answer: %w", err)
 	}
 	return res, nil
+}
+
+func streams(capability string) bool {
+	_, op, _ := hermes.ParseCapability(capability)
+	spec, _ := op.Spec()
+	return spec.Streams()
 }
 
 // End says how a cancel went.

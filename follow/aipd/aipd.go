@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -72,6 +73,9 @@ type Options struct {
 
 	Poll      time.Duration // of a follow stream that has nothing to send; 500 ms when zero
 	KeepAlive time.Duration // of a silent follow stream; 15 s when zero
+
+	// Broke is told of a panic in a run, with its stack; nil lets it end the process.
+	Broke func(stack []byte)
 
 	// DrainFirst withholds a follow stream's terminal frame until everything was
 	// delivered. A real daemon does not: it ends with a backlog unread.
@@ -141,6 +145,13 @@ func New(opt Options) *Server {
 		s.opt.Play = s.playRecording
 	}
 	return s
+}
+
+// guard reports a panic of the goroutine that defers it.
+func (s *Server) guard() {
+	if s.opt.Broke != nil && recover() != nil {
+		s.opt.Broke(debug.Stack())
+	}
 }
 
 // Close ends follow streams without a word, stops all running actions where

@@ -29,6 +29,7 @@ func (s *Server) awaitApproval(a *action) {
 	close(a.done)
 	if p := s.opt.Approve; p.Decides && s.ctx.Err() == nil {
 		s.runs.Go(func() {
+			defer s.guard()
 			if s.sleep(p.After) == nil {
 				s.Decide(a.request.ActionID, p.Grants)
 			}

@@ -29,13 +29,12 @@ type effect struct {
 	writer  func(c *call) http.ResponseWriter                           // what the answer goes through
 	query   func(q *pageQuery)                                          // before a page is read
 	page    func(s *Server, q pageQuery, at cursor, p *page)            // after it was read; the store is locked
-	chunk   func(c aip.Chunk) []aip.Chunk                               // before a chunk is stored
+	chunk   func(n int, c aip.Chunk) (aip.Chunk, bool)                  // before the nth is stored; false when it shall not be
 	stored  func(s *Server, a *action, c aip.Chunk)                     // after it was stored; the store is locked
 	json    func(body []byte) []byte                                    // of an event or a status
 	state   func(st aip.State) aip.State                                // in a status
 	start   func(s *Server, a *action) bool                             // before an action runs; true when it shall not. The store is locked
 	outcome func(s *Server, a *action, r *hermes.Result) *hermes.Result // before a result is stored; nil when none shall be
-	nth     int                                                         // the chunk that is changed, counted from 1; 0 for all
 	late    time.Duration                                               // between a result and its event
 }
 
@@ -184,24 +183,16 @@ func (f Faults) page(s *Server, q pageQuery, at cursor, p *page) {
 	}
 }
 
-// chunks are what is stored for an action's nth chunk.
-func (f Faults) chunks(n int, c aip.Chunk) []aip.Chunk {
-	all := []aip.Chunk{c}
+// chunk is what is stored of an action's nth chunk, if anything is.
+func (f Faults) chunk(n int, c aip.Chunk) (changed aip.Chunk, stored bool) {
 	for _, e := range f.effects {
-		if e.chunk == nil {
-			continue
-		}
-		var changed []aip.Chunk
-		for _, c := range all {
-			if e.nth == 0 || e.nth == n {
-				changed = append(changed, e.chunk(c)...)
-			} else {
-				changed = append(changed, c)
+		if e.chunk != nil {
+			if c, stored = e.chunk(n, c); !stored {
+				return c, false
 			}
 		}
-		all = changed
 	}
-	return all
+	return c, true
 }
 
 func (f Faults) stored(s *Server, a *action, c aip.Chunk) {

@@ -30,18 +30,18 @@ var table = []Fault{
 	})},
 	{"gaps", "FIRST=1000", "sequences start anywhere and have gaps", func(value string) (effect, error) {
 		first, err := strconv.ParseUint(value, 10, 64)
-		return effect{chunk: func(c aip.Chunk) []aip.Chunk {
+		return effect{chunk: func(_ int, c aip.Chunk) (aip.Chunk, bool) {
 			c.Sequence = first + 3*c.Sequence
-			return []aip.Chunk{c}
+			return c, true
 		}}, err
 	}},
-	{"lost", "NTH=3", "the nth chunk never comes; the result has it", nth(func(c aip.Chunk) []aip.Chunk { return nil })},
-	{"conflict", "NTH=3", "the nth chunk comes again with other content", nth(func(c aip.Chunk) []aip.Chunk {
+	{"lost", "NTH=3", "the nth chunk never comes; the result has it", lost},
+	{"conflict", "NTH=3", "the nth chunk comes again with other content", beside(func(c aip.Chunk) []aip.Chunk {
 		other := c
 		other.Data = object("hermes_sse", object("event", nil, "id", nil, "data", "other", "raw_data", `"other"`, "terminal", false))
 		return []aip.Chunk{c, other}
 	})},
-	{"foreign", "NTH=3", "a chunk of another action comes before the nth", nth(func(c aip.Chunk) []aip.Chunk {
+	{"foreign", "NTH=3", "a chunk of another action comes before the nth", beside(func(c aip.Chunk) []aip.Chunk {
 		other := c
 		other.ActionID = "act_another"
 		return []aip.Chunk{other, c}
@@ -220,12 +220,27 @@ var table = []Fault{
 	{"lost-answer", "", "the connection is reset instead of answering a submission", unanswered("submit")},
 }
 
-// nth changes one chunk, counted from 1.
-func nth(change func(c aip.Chunk) []aip.Chunk) func(string) (effect, error) {
+// beside delivers something beside the nth chunk, counted from 1.
+func beside(change func(c aip.Chunk) []aip.Chunk) func(string) (effect, error) {
 	return number(func(n int) effect {
-		return effect{nth: n, chunk: change}
+		return effect{page: func(s *Server, q pageQuery, _ cursor, p *page) {
+			a := s.actions[q.action]
+			if a == nil || n < 1 || len(a.chunks) < n {
+				return
+			}
+			nth := a.chunks[n-1]
+			i := slices.IndexFunc(p.chunks, func(c aip.Chunk) bool { return c.Sequence == nth.Sequence })
+			if i >= 0 {
+				p.chunks = slices.Concat(p.chunks[:i], change(nth), p.chunks[i+1:])
+			}
+		}}
 	})
 }
+
+// lost drops the nth chunk, counted from 1.
+var lost = number(func(n int) effect {
+	return effect{chunk: func(i int, c aip.Chunk) (aip.Chunk, bool) { return c, i != n }}
+})
 
 // withoutResult ends an action without a result.
 func withoutResult(end func(a *action)) func(string) (effect, error) {
@@ -280,9 +295,9 @@ var redactedValue = json.RawMessage(`{"redacted":true}`)
 func redacted(what string) (effect, error) {
 	switch what {
 	case "chunks":
-		return effect{chunk: func(c aip.Chunk) []aip.Chunk {
+		return effect{chunk: func(_ int, c aip.Chunk) (aip.Chunk, bool) {
 			c.Data, c.Part = redactedValue, nil
-			return []aip.Chunk{c}
+			return c, true
 		}}, nil
 	case "events":
 		return effect{page: func(_ *Server, _ pageQuery, _ cursor, p *page) {

@@ -139,8 +139,8 @@ func (s *Server) since(key string) time.Duration {
 	return time.Since(first)
 }
 
-// forget loses everything, as a daemon does that keeps it in memory and starts
-// again.
+// forget loses all actions, as a daemon does that keeps them in memory and starts
+// again. What the provider stores is the provider's.
 func (s *Server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,8 @@ func (s *Server) forget() {
 			a.cancel(errClosed)
 		}
 	}
-	fresh := newStore(s.opt.Recordings)
-	s.actions, s.order, s.feed, s.keys, s.seen, s.stored = fresh.actions, fresh.order, fresh.feed, fresh.keys, fresh.seen, fresh.stored
+	s.actions, s.order, s.feed = map[string]*action{}, nil, nil
+	s.keys, s.seen = map[string]string{}, map[string]time.Time{}
 }
 
 // rewrite changes the events of a page.

@@ -39,6 +39,7 @@ func (s *Server) start(a *action) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	a.cancel = cancel
 	s.runs.Go(func() {
+		defer s.guard()
 		defer cancel(nil)
 		if a.timeout > 0 {
 			var free context.CancelFunc
@@ -144,7 +145,7 @@ func (s *Server) collect(ctx context.Context, a *action, stream replay.Stream) *
 	published := 0
 	publish := func(c aip.Chunk) {
 		published++
-		for _, c := range s.opt.Faults.chunks(published, c) {
+		if c, ok := s.opt.Faults.chunk(published, c); ok {
 			s.publish(a, s.now(), c)
 			s.opt.Faults.stored(s, a, c)
 		}
@@ -255,7 +256,7 @@ func (s *Server) settle(a *action, result *hermes.Result, about json.RawMessage)
 		delete(s.keys, a.request.Capability+"\x00"+a.request.IdempotencyKey)
 	}
 	if d := s.opt.Faults.late(); d > 0 {
-		s.runs.Go(func() { s.noteLate(a, d, about) })
+		s.runs.Go(func() { defer s.guard(); s.noteLate(a, d, about) })
 	} else {
 		s.note(a, now, aip.EventResult, nil, about)
 	}

@@ -52,7 +52,7 @@ type Config struct {
 	URL       string // http or https, a host, and a path at most
 	Token     Token  // nil: none is sent
 	CAFile    string // PEM; the only authorities to trust, "" for the system's
-	Insecure  bool   // the token may go over plain HTTP to anywhere
+	Insecure  bool   // the token may go over plain HTTP to anywhere, and through a proxy
 	UserAgent string
 
 	// DialContext replaces the network, for tests. Its connections count as
@@ -119,8 +119,8 @@ func New(cfg Config) (*Client, error) {
 		// A compressed stream would be held back by whoever compresses it.
 		DisableCompression: true,
 	}
-	if guarded {
-		transport.Proxy = nil
+	if cfg.Token != nil && !cfg.Insecure {
+		transport.Proxy = nil // it would learn whom the token is for, and one for http the token
 	}
 	return &Client{
 		base:  strings.TrimRight(cfg.URL, "/"),

@@ -484,12 +484,13 @@ func failed(errObj, hermes json.RawMessage) (bool, string) {
 		Partial   json.RawMessage `json:"partial"`
 		Failed    json.RawMessage `json:"failed"`
 		Redacted  json.RawMessage `json:"redacted"`
+		Error     json.RawMessage `json:"error"`
 		ErrorCode string          `json:"error_code"`
 	}
 	_ = aip.UnmarshalLast(errObj, &e)
 	_ = aip.UnmarshalLast(hermes, &h)
 	bad := !isNull(errObj) || !isNull(hermes) && object(hermes) == nil ||
-		denied(h.Completed) || raised(h.Partial) || raised(h.Failed) || raised(h.Redacted)
+		denied(h.Completed) || raised(h.Partial) || raised(h.Failed) || raised(h.Redacted) || !isNull(h.Error) || h.ErrorCode != ""
 	return bad, cmp.Or(h.ErrorCode, e.Code, e.Type)
 }
 

@@ -57,6 +57,15 @@ func RecordOf(data json.RawMessage) (Record, bool) {
 	return *d.SSE, true
 }
 
+// RedactedFrame reports whether a redaction stands in the place of a chunk's
+// provider frame.
+func RedactedFrame(data json.RawMessage) bool {
+	var d struct {
+		SSE json.RawMessage `json:"hermes_sse"`
+	}
+	return aip.UnmarshalLast(data, &d) == nil && aip.Redacted(d.SSE)
+}
+
 // Unframed reports whether a chunk's data is one that holds no provider frame by
 // design: the connector's closing error, or an operator's event.
 func Unframed(data json.RawMessage) bool {

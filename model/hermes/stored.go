@@ -76,6 +76,12 @@ func ReadSession(output json.RawMessage) (Session, bool) {
 	return s, s.ID != ""
 }
 
+// array splits a JSON array; false for what is none.
+func array(raw json.RawMessage) (items []json.RawMessage, ok bool) {
+	err := json.Unmarshal(raw, &items)
+	return items, err == nil && items != nil
+}
+
 // SessionPage is one answer of sessions_list.
 type SessionPage struct {
 	Sessions []Session
@@ -87,17 +93,18 @@ type SessionPage struct {
 // ReadSessions reads the output of sessions_list; false where it is no list.
 func ReadSessions(output json.RawMessage) (SessionPage, bool) {
 	var l struct {
-		Data    *[]json.RawMessage `json:"data"`
-		Limit   int                `json:"limit"`
-		Offset  int                `json:"offset"`
-		HasMore bool               `json:"has_more"`
+		Data    json.RawMessage `json:"data"`
+		Limit   int             `json:"limit"`
+		Offset  int             `json:"offset"`
+		HasMore bool            `json:"has_more"`
 	}
 	_ = aip.UnmarshalLast(output, &l)
-	if l.Data == nil {
+	rows, ok := array(l.Data)
+	if !ok {
 		return SessionPage{}, false
 	}
 	p := SessionPage{Limit: l.Limit, Offset: l.Offset, HasMore: l.HasMore}
-	for _, raw := range *l.Data {
+	for _, raw := range rows {
 		p.Sessions = append(p.Sessions, SessionOf(raw))
 	}
 	return p, true
@@ -127,15 +134,16 @@ type Transcript struct {
 // ReadTranscript reads the output of session_messages; false where it is none.
 func ReadTranscript(output json.RawMessage) (Transcript, bool) {
 	var l struct {
-		SessionID string             `json:"session_id"`
-		Data      *[]json.RawMessage `json:"data"`
+		SessionID string          `json:"session_id"`
+		Data      json.RawMessage `json:"data"`
 	}
 	_ = aip.UnmarshalLast(output, &l)
-	if l.Data == nil {
+	rows, ok := array(l.Data)
+	if !ok {
 		return Transcript{}, false
 	}
 	t := Transcript{SessionID: l.SessionID}
-	for _, raw := range *l.Data {
+	for _, raw := range rows {
 		t.Messages = append(t.Messages, MessageOf(raw))
 	}
 	return t, true

@@ -77,6 +77,7 @@ func (o *calling) within(ctx context.Context, d *desk, fn func(context.Context) 
 		d.code, what = exitOf(v.Word), v.Reason
 	}
 	if r.Action == "" {
+		fmt.Fprintf(d.err, "aipscope: nothing came within %s\n", o.timeout)
 		return nil
 	}
 	fmt.Fprintf(d.err, "aipscope: %s: %s; go on with: aipscope watch %s\n", safe.Line(r.Action), what, safe.Line(r.Action))
@@ -99,7 +100,7 @@ type pendingLine struct {
 func (d *desk) caller(endpoint string) *act.Caller {
 	return &act.Caller{
 		Service: d.client, Endpoint: endpoint, Now: d.now, Logger: d.app.log, Source: d.source, Requests: d.requests,
-		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.actionLog(ctx, action) },
+		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.hold(ctx, action) },
 		Tell: func(n act.Notice) {
 			text := n.Text
 			if n.Kind == act.NoticeWarning {

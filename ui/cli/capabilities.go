@@ -85,7 +85,7 @@ func dash(s string) string {
 
 // terms shows what a daemon says of a capability before anything is sent to it.
 // A daemon without a readable manifest says so by its answer to the submission.
-func (d *desk) terms(ctx context.Context, capability string) error {
+func (d *desk) terms(ctx context.Context, capability string, unlisted bool) error {
 	offers, err := act.Offers(ctx, d.client)
 	if err != nil || len(offers) == 0 {
 		d.app.log.Info("manifest not read", "capabilities", len(offers), "failed", err != nil)
@@ -100,8 +100,8 @@ func (d *desk) terms(ctx context.Context, capability string) error {
 	if near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
-	if _, _, ours := hermes.ParseCapability(capability); ours && len(act.Endpoints(offers)) > 0 {
-		return usage(fmt.Errorf("the daemon does not offer %s, nothing was sent%s", capability, hint))
+	if _, _, ours := hermes.ParseCapability(capability); ours && !unlisted && len(act.Endpoints(offers)) > 0 {
+		return usage(fmt.Errorf("the daemon does not offer %s, nothing was sent%s (--unlisted sends all the same)", capability, hint))
 	}
 	fmt.Fprintf(d.err, "aipscope: warning: the daemon's manifest does not name %s%s\n", safe.Line(capability), safe.Line(hint))
 	return nil
@@ -139,5 +139,9 @@ func (a *app) completeCapabilities(cmd *cobra.Command, args []string, _ string) 
 }
 
 func (a *app) completeEndpoints(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return act.Endpoints(a.offered(cmd)), cobra.ShellCompDirectiveNoFileComp
+	var names []string
+	for _, endpoint := range act.Endpoints(a.offered(cmd)) {
+		names = append(names, safe.Line(endpoint))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -121,7 +121,7 @@ after any disconnect or crash.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
-		RunE:              a.runActions,
+		RunE:              a.runAlone,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetIn(a.in)
@@ -137,9 +137,11 @@ after any disconnect or crash.`,
 	f.StringVar(&a.flags.Theme, "theme", "", "colour `theme`")
 	f.StringVar(&a.flags.LogFile, "log-file", "", "write what happens, without content, to `file`")
 	f.StringVar(&a.flags.CAFile, "ca-file", "", "trust the certificate authorities in `file` (PEM)")
-	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback")
+	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback, and through proxies")
 	f.BoolVar(&a.flags.PlainScreen, "plain-screen", false, "a screen without boxes, colours and the alternate screen")
 	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
+	f.StringVar(&a.flags.Notify, "notify", "", "`how` the console tells of a verdict: bell, desktop (OSC 9, in tmux a bell) or none")
+	f.BoolVar(&a.flags.Mouse, "mouse", false, "let the console have the mouse: the wheel moves, a click focuses a pane")
 	root.AddCommand(
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
 		a.reconcileCommand(), a.responseCommand(), a.sessionCommand(), a.capabilitiesCommand(),
@@ -166,8 +168,10 @@ func (a *app) prepare() error {
 	over(&set.LogFile, a.flags.LogFile)
 	over(&set.CAFile, a.flags.CAFile)
 	over(&set.Output, a.flags.Output)
+	over(&set.Notify, a.flags.Notify)
 	set.InsecureHTTP = set.InsecureHTTP || a.flags.InsecureHTTP
 	set.PlainScreen = set.PlainScreen || a.flags.PlainScreen
+	set.Mouse = set.Mouse || a.flags.Mouse
 	set.Ephemeral = set.Ephemeral || a.flags.Ephemeral
 	switch set.Output {
 	case "":
@@ -178,6 +182,11 @@ func (a *app) prepare() error {
 	case "tui", "text", "json":
 	default:
 		return usage(fmt.Errorf("--output %q: it is tui, text or json", set.Output))
+	}
+	switch set.Notify {
+	case "", "none", "bell", "desktop":
+	default:
+		return usage(fmt.Errorf("--notify %q: it is bell, desktop or none", set.Notify))
 	}
 	a.set = set
 	if set.Output == "tui" {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"aipscope/ui"
+
 	"github.com/BurntSushi/toml"
 	"github.com/adrg/xdg"
 )
@@ -24,6 +26,30 @@ type settings struct {
 	PlainScreen  bool   `toml:"plain_screen"`
 	Ephemeral    bool   `toml:"ephemeral"`
 	Output       string `toml:"output"`
+	Notify       string `toml:"notify"`
+	Mouse        bool   `toml:"mouse"`
+
+	Keys   map[string]keyNames `toml:"keys"` // of the console, by the names of its actions
+	keymap ui.Keymap
+}
+
+// keyNames are one key or several.
+type keyNames []string
+
+// UnmarshalTOML takes a string or an array of strings.
+func (k *keyNames) UnmarshalTOML(v any) error {
+	values, ok := v.([]any)
+	if !ok {
+		values = []any{v}
+	}
+	for _, v := range values {
+		name, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("a key is a string, such as \"x\" or \"ctrl+x\", not %v", v)
+		}
+		*k = append(*k, name)
+	}
+	return nil
 }
 
 // environment names the variables that settings come from, as the documents of
@@ -55,6 +81,13 @@ func loadSettings(file string, getenv func(string) string) (settings, error) {
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return s, &configError{file, fmt.Errorf("unknown key %q", unknown[0].String())}
 	}
+	keys := map[string][]string{}
+	for name, k := range s.Keys {
+		keys[name] = k
+	}
+	if s.keymap, err = ui.Rebind(keys); err != nil {
+		return s, &configError{file, fmt.Errorf("[keys]: %w", err)}
+	}
 	for _, e := range environment {
 		if v := getenv(e.name); v != "" {
 			*e.field(&s) = v
@@ -64,6 +97,18 @@ func loadSettings(file string, getenv func(string) string) (settings, error) {
 		s.Journal = filepath.Join(xdg.StateHome, "aipscope")
 	}
 	return s, nil
+}
+
+// notify is what happens at an outcome. tmux drops what it does not know: in it, a
+// bell stands for a desktop notification.
+func (s *settings) notify(getenv func(string) string) ui.Notify {
+	switch {
+	case s.Notify == "desktop" && getenv("TMUX") == "":
+		return ui.NotifyDesktop
+	case s.Notify == "desktop", s.Notify == "bell":
+		return ui.NotifyBell
+	}
+	return ui.NotifyNone
 }
 
 // configError says which config file cannot be used.

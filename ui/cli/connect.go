@@ -84,6 +84,20 @@ func (d *desk) actionLog(ctx context.Context, action string) (*store.Log, error)
 	return log, nil
 }
 
+// hold is the action's journal, which nobody may remove before ctx ends.
+func (d *desk) hold(ctx context.Context, action string) (*store.Log, error) {
+	log, err := d.actionLog(ctx, action)
+	if err != nil {
+		return nil, err
+	}
+	release, err := log.Hold()
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, release)
+	return log, nil
+}
+
 func (d *desk) actor(log act.Recorder, action string) act.Actor {
 	return act.Actor{Daemon: d.client, Log: log, Action: action, Now: d.now}
 }

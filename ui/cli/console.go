@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"aipscope/follow/act"
 	"aipscope/model"
 	"aipscope/model/mask"
+	"aipscope/store"
 	"aipscope/themes"
 	"aipscope/ui"
 
@@ -23,38 +25,76 @@ import (
 
 // showConsole is the face on a terminal.
 func (f *face) showConsole(ctx context.Context) (next string, err error) {
-	in, out := terminal(f.in), f.tty
-	if in == nil || out == nil {
-		return "", usage(errors.New("--output tui needs a terminal; use text or json"))
-	}
-	masker := mask.New(f.action)
-	cfg := ui.Config{
-		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), Batches: f.batches, Row: f.readRow,
-		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) }, Look: f.look, Clock: f.now,
-		Suspends: hasJobs,
-	}
-	if f.live {
-		cfg.Cancel = f.cancel
-	}
-	console := ui.New(ctx, cfg)
-	defer console.Close()
-	if err := f.runScreen(ctx, console, in, out, f.options.timeout); err != nil {
+	t := &table{desk: f.desk}
+	t.faces = append(t.faces, f)
+	desk, err := t.run(ctx, f.options.timeout, f.console())
+	if err != nil {
 		return "", err
 	}
+	console := desk.Watched()[0]
 	turn := console.Turn()
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
-	fmt.Fprint(f.out, console.Final())
-	v, err := f.judge(ctx, turn)
-	if err != nil {
-		return "", err
-	}
-	f.code = exitOf(v.Word)
+	f.code = exitOf(t.tell(ctx, desk)[f].Word)
 	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
 		f.code = exitInterrupted
 	}
 	return "", console.Err()
+}
+
+// console is what the face's console is given.
+func (f *face) console() ui.Config {
+	masker := mask.New(f.action)
+	cfg := ui.Config{
+		Action: f.action, Capability: f.options.capability, Endpoint: f.place(), URL: f.at, Batches: f.batches, Row: f.readRow,
+		Confirm: f.confirm, SaidEffects: f.options.effects, SaidAnswer: f.options.answer, Mask: func(raw json.RawMessage) json.RawMessage { return masker.JSON(raw) },
+		Look: f.look, Keys: f.set.keymap, Suspends: hasJobs, Clock: f.now,
+	}
+	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
+	if f.log != nil {
+		cfg.Export = f.export
+	}
+	cfg.Terminal = func(seq string) error {
+		s := f.screen.Load()
+		if s == nil {
+			return nil // it has ended
+		}
+		_, err := s.Write([]byte(seq)) // between two frames, never within one
+		return err
+	}
+	if f.live {
+		cfg.Cancel = f.cancel
+	}
+	return cfg
+}
+
+// export writes the action's journal to a file that is not there yet.
+func (f *face) export(ctx context.Context, path string, reveal bool) error {
+	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal) })
+}
+
+// save writes a text to a file that is not there yet.
+func (f *face) save(_ context.Context, path string, text []byte) error {
+	return writeNew(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// writeNew writes a private file, and overwrites none: a path that is typed in a
+// dialog may be mistaken.
+func writeNew(path string, write func(io.Writer) error) error {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(xdg.Home, rest)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there already; choose another name", path)
+	}
+	if err := store.WritePrivate(path, write); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
 }
 
 // place says where the action runs, for the header.

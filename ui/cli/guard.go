@@ -91,7 +91,8 @@ func (m *guardedModel) Init() (cmd tea.Cmd) {
 	return m.guard(m.inner.Init())
 }
 
-func (m *guardedModel) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (m *guardedModel) Update(msg tea.Msg) (self tea.Model, cmd tea.Cmd) {
+	self = m // also after a panic
 	if m.broken.Load() {
 		if _, ok := msg.(ui.LeaveMsg); ok {
 			return m, tea.Quit

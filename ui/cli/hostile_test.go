@@ -29,7 +29,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Bubbletea leaves its renderer running when a program is killed.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.(*standardRenderer).listen"))
+}
 
 // harmless fails if output holds anything that a terminal would not just print.
 func harmless(t testing.TB, what string, out []byte) {

@@ -44,11 +44,11 @@ func (a *app) openCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := a.held(ctx, action)
+			j, log, url, err := a.held(ctx, action)
 			if err != nil {
 				return err
 			}
-			f := &face{desk: &desk{app: a}, action: action, log: log, batches: fromLog(log), options: opt}
+			f := &face{desk: &desk{app: a, journal: j}, action: action, at: url, log: log, batches: fromLog(log), options: opt}
 			_, err = f.show(ctx)
 			return err
 		},
@@ -67,27 +67,27 @@ func isAction(arg string) bool {
 	return err != nil
 }
 
-// held is the journal of an action that some daemon ran.
-func (a *app) held(ctx context.Context, action string) (*store.Log, error) {
+// held is the journal of an action that some daemon ran, and that daemon's URL.
+func (a *app) held(ctx context.Context, action string) (_ *store.Journal, _ *store.Log, url string, err error) {
 	j, err := a.openJournal(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	src, err := a.heldAt(ctx, j, action)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	log, err := j.Log(ctx, src)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	// It must not be forgotten while it is read.
 	release, err := log.Hold()
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	a.closers = append(a.closers, func() error { release(); return nil })
-	return log, nil
+	return j, log, src.URL, nil
 }
 
 // heldAt is the daemon of an action that the journal holds; --url chooses among
@@ -234,7 +234,7 @@ tools and counts.`,
 			if err != nil {
 				return err
 			}
-			log, err := a.held(cmd.Context(), action)
+			_, log, _, err := a.held(cmd.Context(), action)
 			if err != nil {
 				return err
 			}

@@ -108,6 +108,11 @@ type eventLine struct {
 	At   string `json:"at"`
 }
 
+type conflictLine struct {
+	Type     string `json:"type"`
+	Sequence uint64 `json:"sequence"`
+}
+
 type chunkLine struct {
 	Type     string          `json:"type"`
 	Sequence uint64          `json:"sequence"`
@@ -164,7 +169,7 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 	switch {
 	case r.Kind == model.RowConflict && r.Chunk != nil:
-		return writeJSON(p.out, map[string]any{"type": "conflict", "sequence": r.Chunk.Sequence})
+		return writeJSON(p.out, conflictLine{"conflict", r.Chunk.Sequence})
 	case r.Chunk != nil:
 		e, _ := p.turn.Find(r.Chunk.Sequence)
 		line := chunkLine{Type: "chunk", Sequence: r.Chunk.Sequence, Kind: r.Chunk.Kind, Frame: e.Frame, At: stamp(e.At), Text: e.Text()}

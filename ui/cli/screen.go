@@ -25,10 +25,14 @@ type screen struct {
 	broke   func(stack []byte)
 	lost    func(error)
 	direct  atomic.Bool // the frames' writer broke down: write past it
+	given   atomic.Bool // the terminal is somebody else's again: write nothing
 }
 
 // Write is called in a goroutine of bubbletea's.
 func (s *screen) Write(p []byte) (n int, err error) {
+	if s.given.Load() {
+		return len(p), nil
+	}
 	if s.direct.Load() {
 		return s.out.Write(p)
 	}
@@ -45,16 +49,17 @@ func (s *screen) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// given is what ends everything that a console turns on.
-const given = "\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h"
+// endModes ends everything that a console turns on.
+const endModes = "\x1b[?1002l\x1b[?1006l\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1b[?25h"
 
 // rescue gives the terminal back past bubbletea, which may hang in a write.
 func (s *screen) rescue() {
+	s.given.Store(true)
 	_ = term.Restore(s.in.Fd(), s.before)
-	end := given + "\x1b[?1049l"
+	end := endModes + "\x1b[?1049l"
 	if s.plain {
 		// What was drawn may have been revealed.
-		end = given + "\x1b[H\x1b[J"
+		end = endModes + "\x1b[H\x1b[J"
 	}
 	done := make(chan struct{})
 	go func() {
@@ -90,6 +95,9 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())
 	}
+	if a.set.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
+	}
 	program := tea.NewProgram(model, options...)
 	done := make(chan struct{})
 	defer close(done)
@@ -114,6 +122,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 		return err
 	})
 	if stackOf(err) != nil { // a panic of bubbletea's own, out of its loop
+		program.Kill()
 		s.rescue()
 		return err
 	}

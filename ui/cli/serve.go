@@ -25,7 +25,7 @@ import (
 )
 
 func (a *app) serveCommand() *cobra.Command {
-	var listen, dir string
+	var listen, dir, fault string
 	var speed float64
 	var unlimited bool
 	var approve string
@@ -35,13 +35,23 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Run the embedded daemon, which plays recorded turns",
 		Long: `Run the embedded daemon. Each submitted action plays a recorded Hermes turn: the one
 that its input names under "recording", else the usual one of its operation.
-The bearer token that it asks for comes from --token-file.`,
+The bearer token that it asks for comes from --token-file.
+
+With --fault it misbehaves as real daemons and networks do; --fault help lists how.`,
 		Example: `  aipscope serve --listen 127.0.0.1:18080
+  aipscope serve --fault cut=1500,late-result
   aipscope --url http://127.0.0.1:18080 submit cap:hermes_agent:demo:chat_stream --input '{"prompt":"hi","recording":"chat_tools"}'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if fault == "help" {
+				return a.listFaults()
+			}
 			if speed < 0 {
 				return usage(errors.New("--speed is 0 (no waiting) or more"))
+			}
+			faults, err := parseFaults(fault)
+			if err != nil {
+				return err
 			}
 			files := a.recordings
 			if dir != "" {
@@ -61,7 +71,7 @@ The bearer token that it asks for comes from --token-file.`,
 			if len(lib.Scenarios()) == 0 {
 				return usage(fmt.Errorf("recordings: %s holds no .sse file", dir))
 			}
-			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited, MaxRuns: runs}
+			opt := aipd.Options{Recordings: lib, Speed: speed, Unlimited: unlimited, MaxRuns: runs, Faults: faults}
 			if opt.Approve, err = approval(approve); err != nil {
 				return usage(err)
 			}
@@ -79,6 +89,7 @@ The bearer token that it asks for comes from --token-file.`,
 	f.StringVar(&listen, "listen", "127.0.0.1:18080", "`address` to listen at; off loopback a token is required")
 	f.StringVar(&dir, "recordings", "", "play the .sse files of `directory` instead of the embedded ones")
 	f.Float64Var(&speed, "speed", 1, "how many times the natural pace; 0 does not wait")
+	faultFlag(cmd, &fault)
 	f.BoolVar(&unlimited, "unlimited", false, "lift the connector's limits of size and events")
 	f.StringVar(&approve, "approve", "never", "what becomes of actions that need an approval: never (they wait), auto, deny, or a `time` after which they are granted")
 	f.IntVar(&runs, "max-runs", 10, "turns at once before the provider answers 429; -1 for no bound")
@@ -131,6 +142,7 @@ type daemon struct {
 }
 
 func (a *app) startDaemon(ln net.Listener, opt aipd.Options) daemon {
+	opt.Broke = a.broke
 	handler := aipd.New(opt)
 	srv := &http.Server{
 		Handler: a.guardedHandler(handler), ReadHeaderTimeout: 10 * time.Second,
@@ -157,6 +169,7 @@ const demoScenario = "chat_tools"
 
 func (a *app) demoCommand() *cobra.Command {
 	var list bool
+	var fault string
 	var speed float64
 	var opt watchOptions
 	cmd := &cobra.Command{
@@ -176,6 +189,13 @@ it. The journal is temporary, and in memory only.`,
 			if list {
 				return a.listScenarios(lib)
 			}
+			if fault == "help" {
+				return a.listFaults()
+			}
+			faults, err := parseFaults(fault)
+			if err != nil {
+				return err
+			}
 			if speed < 0 {
 				return usage(errors.New("--speed is 0 (no waiting) or more"))
 			}
@@ -187,14 +207,36 @@ it. The journal is temporary, and in memory only.`,
 			if !ok {
 				return usage(fmt.Errorf("%w: %q", replay.ErrUnknown, name))
 			}
-			return a.demo(cmd.Context(), aipd.Options{Recordings: lib, Speed: speed}, scenario, opt)
+			return a.demo(cmd.Context(), aipd.Options{Recordings: lib, Speed: speed, Faults: faults}, scenario, opt)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&list, "list", false, "list the scenarios")
 	f.Float64Var(&speed, "speed", 1, "how many times the natural pace; 0 does not wait")
+	faultFlag(cmd, &fault)
 	opt.flags(cmd)
 	return cmd
+}
+
+func faultFlag(cmd *cobra.Command, fault *string) {
+	cmd.Flags().StringVar(fault, "fault", "", "misbehave: `names` with commas between them, NAME=VALUE where they take one; help lists them")
+}
+
+func parseFaults(names string) (aipd.Faults, error) {
+	faults, err := aipd.ParseFaults(names)
+	if err != nil {
+		return faults, usage(fmt.Errorf("%w; --fault help lists them", err))
+	}
+	return faults, nil
+}
+
+func (a *app) listFaults() error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FAULT\tVALUE\tWHAT HAPPENS")
+	for _, f := range aipd.AllFaults() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, f.Param, f.About)
+	}
+	return w.Flush()
 }
 
 func (a *app) listScenarios(lib *replay.Library) error {

@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // untilSignal returns a context that ends with the first signal that asks to
-// leave, with a fault, or with a terminal or a reader that is gone. A second SIGINT or SIGTERM does not
-// wait for the work to end: the journal is sound at any moment.
+// leave, with a fault, or with a terminal or a reader that is gone. A second SIGINT or
+// SIGTERM, or patience after the first, does not wait for the work to end, which a terminal
+// that takes no more may hold up: the journal is sound at any moment.
 func (a *app) untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	a.end = cancel
@@ -31,17 +33,20 @@ func (a *app) untilSignal(parent context.Context) (ctx context.Context, stop fun
 	}
 	done := make(chan struct{})
 	a.spawn(func() {
+		var late <-chan time.Time
 		for count := 0; ; {
 			select {
+			case <-late:
+				a.leaveNow()
 			case s := <-came:
 				// A terminal that closes may send SIGHUP more than once.
 				if s != syscall.SIGHUP || count == 0 {
 					count++
 				}
 				if count > 1 {
-					a.rescue()
-					os.Exit(exitInterrupted)
+					a.leaveNow()
 				}
+				late = time.After(patience)
 				leaveBackground()
 				cancel(nil)
 			case <-done:
@@ -56,9 +61,13 @@ func (a *app) untilSignal(parent context.Context) (ctx context.Context, stop fun
 	}
 }
 
-// rescue gives the terminal back at once, if a console has it.
-func (a *app) rescue() {
+// patience is how long a run may take to end.
+const patience = 10 * time.Second
+
+// leaveNow ends the process. A console's terminal is given back first.
+func (a *app) leaveNow() {
 	if s := a.screen.Load(); s != nil {
 		s.rescue()
 	}
+	os.Exit(exitInterrupted)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -144,28 +145,10 @@ func (a *app) runActions(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	held, err := j.Actions(ctx)
+	sorted, err := listActions(ctx, c, j)
 	if err != nil {
-		return fmt.Errorf("read journal: %w", err)
+		return err
 	}
-	lines := map[string]*actionLine{}
-	for _, h := range held {
-		lines[h.URL+" "+h.ID] = &actionLine{
-			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last,
-		}
-	}
-	if c != nil {
-		if err := addDaemon(ctx, c, lines); err != nil {
-			return err
-		}
-	}
-	sorted := make([]*actionLine, 0, len(lines))
-	for _, l := range lines {
-		sorted = append(sorted, l)
-	}
-	slices.SortFunc(sorted, func(x, y *actionLine) int {
-		return cmp.Or(y.last.Compare(x.last), cmp.Compare(x.ActionID, y.ActionID))
-	})
 	if a.set.Output == "json" {
 		for _, l := range sorted {
 			if err := writeJSON(a.out, l); err != nil {
@@ -175,6 +158,28 @@ func (a *app) runActions(cmd *cobra.Command, _ []string) error {
 		return nil
 	}
 	return a.printActions(sorted)
+}
+
+// listActions joins what journal and daemon know, the last touched first. c may
+// be nil; where the daemon fails, what the journal knows is there all the same.
+func listActions(ctx context.Context, c *client.Client, j *store.Journal) ([]*actionLine, error) {
+	held, err := j.Actions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	lines := map[string]*actionLine{}
+	for _, h := range held {
+		lines[h.URL+" "+h.ID] = &actionLine{
+			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last,
+		}
+	}
+	if c != nil {
+		err = addDaemon(ctx, c, lines)
+	}
+	sorted := slices.SortedFunc(maps.Values(lines), func(x, y *actionLine) int {
+		return cmp.Or(y.last.Compare(x.last), cmp.Compare(x.ActionID, y.ActionID))
+	})
+	return sorted, err
 }
 
 // verdictOf is the verdict that the journal keeps, unless rows or rules have

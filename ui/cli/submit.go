@@ -30,7 +30,9 @@ type submission struct {
 	mode   string
 	limit  time.Duration
 	detach bool
-	watch  watchOptions
+	// unlisted sends what the daemon's manifest does not name.
+	unlisted bool
+	watch    watchOptions
 }
 
 func (a *app) submitCommand() *cobra.Command {
@@ -56,6 +58,7 @@ AIP_ACTION_ID.`,
 	f.StringVar(&s.mode, "mode", "", "`mode`: sync, async or streaming (default: streaming for streams, else sync)")
 	f.DurationVar(&s.limit, "action-timeout", 0, "ask the daemon to stop the action after this `time`")
 	f.BoolVar(&s.detach, "detach", false, "leave once the daemon has the action (mode async where the capability has it)")
+	f.BoolVar(&s.unlisted, "unlisted", false, "send a capability that the daemon's manifest does not name")
 	s.watch.flags(cmd)
 	return cmd
 }
@@ -80,7 +83,7 @@ func (a *app) runSubmit(ctx context.Context, args []string, s submission) error 
 	if err != nil {
 		return err
 	}
-	if err := d.terms(ctx, capability); err != nil {
+	if err := d.terms(ctx, capability, s.unlisted); err != nil {
 		return err
 	}
 	if err := d.warnKey(ctx, action, req); err != nil {
@@ -204,15 +207,10 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 
 // submit journals, sends and watches a checked request.
 func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.Request, s submission) error {
-	log, err := d.actionLog(ctx, action)
+	log, err := d.hold(ctx, action)
 	if err != nil {
 		return err
 	}
-	release, err := log.Hold()
-	if err != nil {
-		return err
-	}
-	defer release()
 	actor := d.actor(log, action)
 	switch err := actor.Prepare(ctx, req, fresh); {
 	case errors.Is(err, act.ErrKnown):

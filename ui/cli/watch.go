@@ -93,15 +93,12 @@ func (d *desk) watch(ctx context.Context, action string, opt watchOptions) error
 }
 
 func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (next string, err error) {
-	log, err := d.actionLog(ctx, action)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	log, err := d.hold(ctx, action)
 	if err != nil {
 		return "", err
 	}
-	release, err := log.Hold()
-	if err != nil {
-		return "", err
-	}
-	defer release()
 	if err := d.sayForgotten(ctx, log); err != nil {
 		return "", err
 	}
@@ -115,7 +112,7 @@ func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (n
 			}
 		})
 	}
-	face := face{desk: d, action: action, log: log, batches: w.Next, options: opt, live: true}
+	face := face{desk: d, action: action, at: d.client.URL(), log: log, batches: w.Next, options: opt, live: true}
 	return face.show(ctx)
 }
 
@@ -138,6 +135,14 @@ type face struct {
 	options watchOptions
 	live    bool
 	row     func(ctx context.Context, number int64) (model.Row, error)
+	at      string // the daemon's URL, "" where none is known
+	end     func() // ends the following, or nil
+}
+
+func (f *face) close() {
+	if f.end != nil {
+		f.end()
+	}
 }
 
 // show runs the face to its end and sets the exit code; next is the action to
@@ -185,10 +190,7 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 		}
 		turn.Apply(rows)
 	}
-	v, err := f.judge(ctx, turn)
-	if err != nil {
-		return "", err
-	}
+	v := f.judge(ctx, turn, last.Err)
 	if err := p.verdict(v, last); err != nil {
 		return "", fmt.Errorf("write output: %w", err)
 	}
@@ -225,17 +227,19 @@ func (f *face) confirm(ctx context.Context, said model.Confirmation) ([]model.Ro
 	return done.Rows, nil
 }
 
-// judge works out the verdict and keeps it for the list of actions.
-func (f *face) judge(ctx context.Context, turn *model.Turn) (model.Verdict, error) {
+// judge works out the verdict and keeps it for the list of actions, unless the
+// watch failed: then its journal may be why. That list is all that it is kept for,
+// so a failure here is told, and the verdict stands.
+func (f *face) judge(ctx context.Context, turn *model.Turn, failed error) model.Verdict {
 	v := turn.Verdict()
 	f.app.log.Info("verdict", "action", f.action, "verdict", v.Word, "chunks", turn.Chunks())
-	if f.log == nil || turn.Applied() == 0 {
-		return v, nil
+	if f.log == nil || turn.Applied() == 0 || failed != nil {
+		return v
 	}
 	// An interrupted watch still keeps its verdict.
 	err := f.log.SetVerdict(context.WithoutCancel(ctx), v.Word, turn.Applied(), model.RulesVersion)
 	if err != nil {
-		return v, fmt.Errorf("journal the verdict: %w", err)
+		fmt.Fprintf(f.err, "aipscope: the list of actions will not show the verdict: %s\n", explain(err))
 	}
-	return v, nil
+	return v
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"aipscope/model/safe"
+	"aipscope/model/turntest"
 )
 
 // recorded returns the assistant's deltas of a recording.
@@ -131,8 +132,11 @@ func TestRecordingsLookTheSameHoweverTheyCome(t *testing.T) {
 			deltas := recorded(t, name)
 			text := strings.Join(deltas, "")
 			widths := []int{1, 7, 40, 80, 120}
-			if name == "chat_large" {
+			switch {
+			case name == "chat_large":
 				widths = []int{100}
+			case turntest.Racing:
+				widths = []int{7, 80}
 			}
 			for _, width := range widths {
 				o := options(width)

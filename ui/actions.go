@@ -1,0 +1,347 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"aipscope/model"
+	"aipscope/model/aip"
+	"aipscope/model/hermes"
+	"aipscope/model/safe"
+
+	"github.com/charmbracelet/bubbles/textinput"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// actionsPane lists actions: what journal and daemon know, and what a console of
+// this desk knows better.
+type actionsPane struct {
+	st      *styles
+	all     []Listed
+	lines   []Listed // those that the filter lets through
+	filter  textinput.Model
+	typing  bool
+	id      int // of the load that is awaited
+	loading bool
+	read    time.Time // when the list was last read, zero before
+	problem string
+	key     string // of the selected action: the list may change under it
+	list    list
+	w       int
+}
+
+// listMsg brings the list; an error leaves what could be read.
+type listMsg struct {
+	id    int
+	found []Listed
+	err   error
+}
+
+func newActionsPane(st *styles) *actionsPane {
+	return &actionsPane{st: st, filter: newInput()}
+}
+
+func (l Listed) key() string { return l.URL + " " + l.Action }
+
+// take shows what was read.
+func (c *Console) takeList(m listMsg) tea.Cmd {
+	p := c.actions
+	if m.id != p.id {
+		return nil
+	}
+	c.dirty = true
+	p.loading, p.read, p.problem = false, c.now(), ""
+	if m.err != nil {
+		p.problem = safe.Line(m.err.Error())
+	}
+	if m.err == nil || len(m.found) > 0 {
+		p.all = m.found
+	}
+	c.sift()
+	return c.desk.later()
+}
+
+// listed is a watched action as the list has it.
+func (c *Console) listed() Listed {
+	_, last := c.turn.Span()
+	state := string(c.turn.State())
+	if r := c.turn.Result(); r != nil {
+		state = string(r.Status)
+	}
+	return Listed{
+		Action: c.turn.Action(), URL: c.cfg.URL, Capability: cmp.Or(c.turn.Capability(), c.cfg.Capability), State: state,
+		Verdict: c.verdict.Word, Chunks: c.turn.Chunks(), Last: last,
+	}
+}
+
+// moving reports whether an action of the list has no outcome yet.
+func (p *actionsPane) moving() bool {
+	return slices.ContainsFunc(p.all, func(l Listed) bool {
+		switch aip.State(l.State) {
+		case aip.StateCompleted, aip.StateFailed, aip.StateCancelled, "":
+			return false
+		}
+		return true
+	})
+}
+
+// sift lists what is known now of all that the filter lets through: each of its
+// words must be part of a line. What is watched is listed although neither journal
+// nor daemon may know it yet.
+func (c *Console) sift() {
+	p := c.actions
+	for _, w := range c.desk.watched {
+		l := w.listed()
+		at := slices.IndexFunc(p.all, func(o Listed) bool { return c.desk.console(o) == w })
+		if at < 0 {
+			p.all = append([]Listed{l}, p.all...)
+			continue
+		}
+		was := p.all[at]
+		l.Capability, l.Chunks = cmp.Or(l.Capability, was.Capability), max(l.Chunks, was.Chunks)
+		if !w.turn.Settled() {
+			l.State = cmp.Or(was.State, l.State) // the daemon's word is newer
+		}
+		if l.Last.Before(was.Last) {
+			l.Last = was.Last
+		}
+		p.all[at] = l
+	}
+	words := strings.Fields(strings.ToLower(p.filter.Value()))
+	p.lines = p.lines[:0:0]
+	for _, l := range p.all {
+		hay := strings.ToLower(strings.Join([]string{l.Action, operationAt(l.Capability), l.State, wordsOf(l.Verdict), l.URL}, " "))
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(hay, w) }) {
+			p.lines = append(p.lines, l)
+		}
+	}
+	p.list.grow(len(p.lines))
+	at := slices.IndexFunc(p.lines, func(l Listed) bool { return l.key() == p.key })
+	p.list.choose(max(0, at))
+	p.remember()
+}
+
+func (p *actionsPane) selected() *Listed {
+	if i := p.list.selected; i >= 0 && i < len(p.lines) {
+		return &p.lines[i]
+	}
+	return nil
+}
+
+func (p *actionsPane) move(m motion) {
+	p.list.move(m)
+	p.remember()
+}
+
+func (p *actionsPane) remember() {
+	p.key = ""
+	if l := p.selected(); l != nil {
+		p.key = l.key()
+	}
+}
+
+// operationAt names what runs and where, as a header does.
+func operationAt(capability string) string {
+	if endpoint, op, ok := hermes.ParseCapability(capability); ok {
+		return string(op) + " @ " + endpoint
+	}
+	return capability
+}
+
+func wordsOf(w model.Word) string { return strings.ReplaceAll(string(w), "_", " ") }
+
+// age is how long ago a time was, in its largest unit.
+func age(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	switch d := max(0, now.Sub(t)); {
+	case d < time.Minute:
+		return number(int(d.Seconds())) + " s"
+	case d < time.Hour:
+		return number(int(d.Minutes())) + " min"
+	case d < 48*time.Hour:
+		return number(int(d.Hours())) + " h"
+	default:
+		return number(int(d.Hours()/24)) + " days"
+	}
+}
+
+// drawActions builds the lines of the list's screen, without the hints.
+func (c *Console) drawActions(now time.Time) []string {
+	st, p, w := &c.styles, c.actions, c.width
+	count := counted(len(p.lines), "action", "actions")
+	if len(p.lines) != len(p.all) {
+		count = number(len(p.lines)) + " of " + counted(len(p.all), "action", "actions")
+	}
+	if p.loading && p.read.IsZero() {
+		count = "reading"
+	}
+	left := " " + st.accent.in("aipscope") + "   " + st.title.in("actions")
+	if e := safe.Line(c.desk.cfg.Endpoint); e != "" && w >= 80 {
+		left += "   " + st.dim.in(cut(e, w/3))
+	}
+	out := []string{columns(left, st.text.in(count)+" ", w)}
+	h := c.height - chromeColumns
+	f := framed{title: "Actions", focused: true}
+	switch {
+	case p.typing:
+		f.note = "filter"
+	case p.filter.Value() != "":
+		f.note = "filter: " + safe.Line(p.filter.Value()) + ", hides " + number(len(p.all)-len(p.lines))
+	}
+	if n := len(c.desk.watched); n > 0 {
+		f.footer = number(n) + " watched"
+	}
+	var body []string
+	if p.problem != "" {
+		said := hang(" ", st.word(model.Failed), "not all could be read: "+p.problem, w-2)
+		body = append(said[:min(len(said), 3)], "")
+	}
+	if p.typing {
+		body = append(body, " "+st.dim.in("filter ")+st.field(p.filter, max(1, w-12)), "")
+	}
+	body = append(body, p.head(w-2)...)
+	p.list.resize(max(1, h-2-len(body)))
+	body = append(body, c.actionLines(now, w-2)...)
+	out = append(out, c.windows(st.box(f, body, w, h), h)...)
+	return append(out, c.actionBar())
+}
+
+// actionBar is the line under the list: the selected action whole.
+func (c *Console) actionBar() string {
+	st, p, w := &c.styles, c.actions, c.width
+	l := p.selected()
+	if l == nil {
+		return fill("", w)
+	}
+	return columns(" "+st.text.in(brief(l.Action)), st.dim.in(cut(brief(l.URL), max(0, w-44)))+" ", w)
+}
+
+// The columns of the list: what a line has room for.
+type actionColumns struct{ id, op, state, chunks int }
+
+func actionColumnsOf(w int) actionColumns {
+	k := actionColumns{id: 16}
+	rest := w - 4 - 16 - 2 - 20 - 9 // marks, ID, verdict, age
+	take := func(n int) int {
+		if rest <= n {
+			return 0
+		}
+		rest -= n + 1
+		return n
+	}
+	k.op, k.state, k.chunks = take(18), take(11), take(8)
+	id := min(20, max(0, rest))
+	k.id += id
+	if k.op > 0 {
+		k.op += min(16, max(0, rest-id))
+	}
+	return k
+}
+
+func (p *actionsPane) head(w int) []string {
+	k := actionColumnsOf(w)
+	return []string{p.st.dim.in(fill("   "+p.cells(k, "action", "operation", "state", "verdict", "chunks", "age"), w))}
+}
+
+func (p *actionsPane) cells(k actionColumns, id, op, state, verdict, chunks, old string) string {
+	s := fill(id, k.id) + " "
+	if k.op > 0 {
+		s += fill(op, k.op) + " "
+	}
+	if k.state > 0 {
+		s += fill(state, k.state) + " "
+	}
+	s += fill(verdict, 20)
+	if k.chunks > 0 {
+		s += fillLeft(chunks, k.chunks) + " "
+	}
+	return s + fillLeft(old, 9)
+}
+
+func (c *Console) actionLines(now time.Time, w int) []string {
+	st, p := &c.styles, c.actions
+	if len(p.lines) == 0 {
+		say := "neither journal nor daemon knows an action yet"
+		switch {
+		case p.read.IsZero():
+			say = "reading journal and daemon"
+		case len(p.all) > 0:
+			say = "the filter hides every action"
+		}
+		return []string{" " + st.dim.in(say)}
+	}
+	k := actionColumnsOf(w)
+	var out []string
+	from, to := p.list.window()
+	for i := from; i < to; i++ {
+		l := p.lines[i]
+		mark := " "
+		if watched := c.desk.console(l); watched != nil {
+			mark = cmp.Or(st.linkGlyph(watched.link.State), "*")
+		}
+		verdict, tone := "", st.dim
+		if l.Verdict != "" {
+			verdict, tone = prefix(st.wordGlyph(l.Verdict))+wordsOf(l.Verdict), st.word(l.Verdict)
+		}
+		id, op, state := middle(brief(l.Action), k.id), brief(operationAt(l.Capability)), brief(l.State)
+		chunks, old := "", age(l.Last, now)
+		if l.Chunks > 0 {
+			chunks = number(l.Chunks)
+		}
+		if i == p.list.selected {
+			out = append(out, st.selected.in(fill(st.glyphs.Chosen+mark+" "+p.cells(k, id, op, state, verdict, chunks, old), w)))
+			continue
+		}
+		line := " " + st.accent.in(mark) + " " + st.text.in(fill(id, k.id)) + " "
+		if k.op > 0 {
+			line += st.text.in(fill(op, k.op)) + " "
+		}
+		if k.state > 0 {
+			line += st.dim.in(fill(state, k.state)) + " "
+		}
+		line += tone.in(fill(verdict, 20))
+		if k.chunks > 0 {
+			line += st.dim.in(fillLeft(chunks, k.chunks)) + " "
+		}
+		out = append(out, line+st.dim.in(fillLeft(old, 9)))
+	}
+	return out
+}
+
+// ofList reports whether an intent is the list's own where the list is shown.
+func (i intent) ofList() bool {
+	return i == doFilterList || i == doReload || i == doOpen || i == doAccept || i == doBack
+}
+
+// actActions does what a key asks for in the list.
+func (c *Console) actActions(do intent) tea.Cmd {
+	p, d := c.actions, c.desk
+	switch do {
+	case doFilterList:
+		p.typing = true
+	case doReload:
+		return d.reload()
+	case doOpen, doAccept:
+		p.typing = false
+		return d.open(*p.selected())
+	case doBack:
+		switch {
+		case p.typing || p.filter.Value() != "":
+			p.typing = false
+			p.filter.Reset()
+			c.sift()
+		case d.before != nil:
+			return d.show(d.before)
+		}
+	}
+	return nil
+}
+
+func (c *Console) mayClear() bool { return c.actions.filter.Value() != "" }
+
+// shortID is an action's ID where a sentence names it.
+func shortID(action string) string { return middle(brief(action), 26) }

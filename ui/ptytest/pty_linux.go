@@ -1,0 +1,185 @@
+// Package ptytest gives tests a terminal: a pseudo-terminal that remembers what
+// was written to it.
+package ptytest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// Terminal is a terminal of 120 by 40 cells, with a dark background.
+type Terminal struct {
+	TTY    *os.File // the program's end
+	master *os.File
+	ended  chan struct{}
+
+	mu      sync.Mutex
+	written bytes.Buffer
+	more    chan struct{}
+}
+
+// Open makes a terminal that lives until the test ends.
+func Open(t testing.TB) *Terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unlock, number int32
+	ioctl(t, master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
+	ioctl(t, master, syscall.TIOCGPTN, unsafe.Pointer(&number))
+	size := [4]uint16{40, 120}
+	ioctl(t, master, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Lock()
+	kept.files = append(kept.files, tty)
+	kept.Unlock()
+	term := &Terminal{TTY: tty, master: master, ended: make(chan struct{}), more: make(chan struct{})}
+	go term.read()
+	t.Cleanup(term.Vanish)
+	return term
+}
+
+// kept are the programs' ends. They are not closed: bubbletea does not wait for
+// its goroutine that asks for the size.
+var kept struct {
+	sync.Mutex
+	files []*os.File
+}
+
+// ioctl does not ask for f's descriptor: that would make its reads block even a
+// close.
+func ioctl(t testing.TB, f *os.File, request uintptr, arg unsafe.Pointer) {
+	t.Helper()
+	conn, err := f.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errno syscall.Errno
+	err = conn.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(arg))
+	})
+	if err != nil || errno != 0 {
+		t.Fatalf("ioctl %#x: %v, %v", request, err, errno)
+	}
+}
+
+func (t *Terminal) read() {
+	defer close(t.ended)
+	p := make([]byte, 32<<10)
+	for {
+		n, err := t.master.Read(p)
+		t.mu.Lock()
+		t.written.Write(p[:n])
+		close(t.more)
+		t.more = make(chan struct{})
+		t.mu.Unlock()
+		// bubbletea asks for the background when it is loaded, and waits long.
+		if bytes.Contains(p[:n], []byte("\x1b]11;?")) {
+			io.WriteString(t.master, "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[1;1R")
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Written is all that was written to the terminal.
+func (t *Terminal) Written() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.written.String()
+}
+
+// Wait stays until text was written behind the first from bytes.
+func (t *Terminal) Wait(tb testing.TB, from int, text string) {
+	tb.Helper()
+	t.Until(tb, text, func(all string) bool { return strings.Contains(all[min(from, len(all)):], text) })
+}
+
+// Until stays until what was written is good, and fails the test after a minute.
+func (t *Terminal) Until(tb testing.TB, what string, good func(written string) bool) {
+	tb.Helper()
+	late := time.After(time.Minute)
+	for {
+		t.mu.Lock()
+		all, more := t.written.String(), t.more
+		t.mu.Unlock()
+		if good(all) {
+			return
+		}
+		select {
+		case <-more:
+		case <-late:
+			tb.Fatalf("%q was not written to the terminal; the last that it got is\n%q", what, all[max(0, len(all)-4000):])
+		}
+	}
+}
+
+// Type sends keys.
+func (t *Terminal) Type(tb testing.TB, keys string) {
+	tb.Helper()
+	if _, err := t.master.WriteString(keys); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// State is the terminal's modes, to be compared.
+func (t *Terminal) State(tb testing.TB) syscall.Termios {
+	tb.Helper()
+	var state syscall.Termios
+	ioctl(tb, t.TTY, syscall.TCGETS, unsafe.Pointer(&state))
+	return state
+}
+
+// Mark writes something to the terminal and stays until it was read, and with it
+// all that was written before.
+func (t *Terminal) Mark(tb testing.TB) {
+	tb.Helper()
+	from := len(t.Written())
+	const mark = "\x1b[m\x1b[m\x1b[m"
+	if _, err := t.TTY.WriteString(mark); err != nil {
+		tb.Fatal(err)
+	}
+	t.Wait(tb, from, mark)
+}
+
+// Stop makes the terminal take nothing more, as ctrl+s does. Reading what was
+// written stops, too.
+func (t *Terminal) Stop(tb testing.TB) {
+	tb.Helper()
+	conn, err := t.TTY.SyscallConn()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var errno syscall.Errno
+	err = conn.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, tcxonc, tcooff)
+	})
+	if err != nil || errno != 0 {
+		tb.Fatalf("stop the terminal: %v, %v", err, errno)
+	}
+}
+
+// TCXONC and TCOOFF of the kernel's terminal interface.
+const (
+	tcxonc = 0x540a
+	tcooff = 0
+)
+
+// Vanish takes the terminal away, as when its window is closed.
+func (t *Terminal) Vanish() {
+	t.master.Close()
+	<-t.ended
+}
