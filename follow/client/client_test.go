@@ -156,6 +156,22 @@ func TestCallsAskForWhatTheirNamesSay(t *testing.T) {
 	}
 }
 
+// A refusal whose JSON ends too early says nothing about the request, even when
+// the answer itself ended in good order.
+func TestARefusalThatBreaksOffIsABrokenConnection(t *testing.T) {
+	const body = `{"aip_version":"1.0","message_type":"aip.core.v1.error","body":{"error":{"error":{"code":"query.invalid","category":"permanent"}}}}`
+	for n := range len(body) {
+		d := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.WriteHeader(400)
+			io.WriteString(w, body[:n])
+		})
+		if _, _, err := d.Status(t.Context(), "act_a"); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("cut at %d: got %v", n, err)
+		}
+	}
+}
+
 func TestErrorsInAllTheirShapes(t *testing.T) {
 	envelope := func(code, category string) string {
 		return `{"aip_version":"1.0","message_type":"aip.core.v1.error","body":{"error":{"error":{"code":"` + code + `","message":"the \u001b[31mmessage","category":"` + category + `","retry_after_ms":1500,"details":{"state":"running"}}}}}`

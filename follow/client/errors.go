@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,16 +146,26 @@ func refusal(resp *http.Response) error {
 		return fmt.Errorf("read the refusal (HTTP %d): %w", resp.StatusCode, err)
 	}
 	e := &Error{HTTPStatus: resp.StatusCode}
+	media := mediaType(resp)
 	if p := aip.DecodeError(raw); p != nil {
 		e = FromAIP(p, resp.StatusCode)
+	} else if media == "application/json" && brokenOff(raw) {
+		return fmt.Errorf("read the refusal (HTTP %d): %w", resp.StatusCode, io.ErrUnexpectedEOF)
 	} else {
 		e.Message = strings.TrimSpace(string(raw))
 	}
-	e.ContentType = mediaType(resp)
+	e.ContentType = media
 	if e.RetryAfter == 0 {
 		e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), resp.Header.Get("Date"))
 	}
 	return e
+}
+
+// brokenOff reports whether JSON ends before it is whole: who cut it may have
+// ended the answer in good order.
+func brokenOff(raw []byte) bool {
+	err := json.NewDecoder(bytes.NewReader(raw)).Decode(new(json.RawMessage))
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // retryAfter reads a Retry-After header: seconds, or a date, which is measured
