@@ -211,6 +211,37 @@ func TestRepeatedPages(t *testing.T) {
 	})
 }
 
+// A daemon that sends one page for ever, by the stream or under ever new cursors,
+// does not keep a finished action from its verdict.
+func TestOnePageForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(3)
+		d := newFake(t, items)
+		d.terminal = false
+		d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			for r.Context().Err() == nil {
+				stream(w, d.wire(0))
+				select {
+				case <-time.After(300 * time.Millisecond):
+				case <-r.Context().Done():
+				}
+			}
+			return true
+		}
+		d.onPage = func(n int, w http.ResponseWriter, r *http.Request) bool {
+			if n < 20 {
+				say(w, 200, fmt.Sprintf(`{"action_events":{"action_id":"act_a","events":[],"chunks":[%s],"cursor":"c%d","terminal":true}}`, items[5].body, n%7))
+			}
+			return n < 20
+		}
+		s := run(t, d, &followtest.Log{})
+		s.whole(t, items)
+		if n := d.calledTimes("page"); n > 10 {
+			t.Errorf("%d pages were read", n)
+		}
+	})
+}
+
 func TestResumesBehindTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		items := turn(8)
