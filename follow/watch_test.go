@@ -639,6 +639,42 @@ func TestSilentStreamsAreAskedAbout(t *testing.T) {
 	})
 }
 
+// A stream may end while the status is being asked for, again and again: the
+// answer counts all the same, and the next question is asked.
+func TestAStatusOutlivesTheStreamThatAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(2)
+		d := newFake(t, items)
+		d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			stream(w, ": nothing yet\n\n")
+			time.Sleep(15500 * time.Millisecond)
+			cut()
+			return true
+		}
+		d.onStatus = func(n int, w http.ResponseWriter) {
+			if n > 0 {
+				time.Sleep(3 * time.Second)
+			}
+			say(w, 200, status(map[bool]string{true: "completed", false: "running"}[n >= 8]))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		w := d.watch(t, &followtest.Log{})
+		for {
+			b, err := w.Next(ctx)
+			if err != nil {
+				t.Fatalf("%v after %d statuses", err, d.calledTimes("status"))
+			}
+			if b.Done {
+				break
+			}
+		}
+		if n := d.calledTimes("status"); n < 9 {
+			t.Errorf("it ended after %d statuses", n)
+		}
+	})
+}
+
 func TestPokeReadsTheStatusAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		items := turn(1)
