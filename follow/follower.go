@@ -11,6 +11,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 
 	"aipscope/model"
+	"aipscope/model/aip"
 )
 
 const (
@@ -63,6 +64,8 @@ type follower struct {
 	resulted   bool   // by a result
 	whole      bool   // settled by a follower, which reads all chunks first
 	stands     bool   // the journal began with a terminal state in a result's place
+	refused    bool   // the daemon refused the submission, and nothing of the action was seen
+	signed     bool   // something of it was seen
 	followed   bool   // the journal holds an event or a chunk
 	once       bool   // the journal held the outcome: the first trouble ends the asking
 	early      bool   // settled by the answer to a submission: chunks may still have to be read
@@ -115,6 +118,8 @@ func (f *follower) run(ctx context.Context) error {
 	case f.settled:
 		// The answer to a submission settled it before anything was followed.
 		f.once, f.early, start = true, true, f.drain
+	case f.refused:
+		f.once, start = true, f.knows
 	case f.stands:
 		// A result may have come since, and it wins over the state.
 		f.once, start = true, f.result
@@ -129,6 +134,29 @@ func (f *follower) run(ctx context.Context) error {
 		next = next(ctx)
 	}
 	return f.because(ctx, f.err)
+}
+
+// knows asks once whether the daemon knows an action whose submission it refused:
+// something else may have brought it there, and then it is followed.
+func (f *follower) knows(ctx context.Context) step {
+	s, raw, err := f.cfg.Client.Status(ctx, f.action)
+	if err != nil || s.State == aip.StateUnknown || s.State == "" {
+		return f.finish(nil)
+	}
+	if err := f.status(ctx, s, raw); err != nil {
+		return f.failed(ctx, err, f.knows)
+	}
+	f.once = false
+	return f.connect
+}
+
+// sign notes that something of the action was seen: if its submission was refused,
+// something else took it.
+func (f *follower) sign() {
+	f.signed = true
+	if f.refused {
+		f.refused, f.stands, f.settled, f.whole = false, false, false, false
+	}
 }
 
 func (f *follower) because(ctx context.Context, err error) error {
@@ -154,6 +182,7 @@ func (f *follower) readHistory(ctx context.Context) error {
 	if f.settled && !f.resulted {
 		f.stands, f.settled = true, false
 	}
+	f.refused = f.refused && f.stands
 	f.out.historyEnds()
 	var err error
 	if f.cursor, err = f.cfg.Log.Cursor(ctx); err != nil {
@@ -170,19 +199,30 @@ func (f *follower) observe(rows []model.Row) {
 		switch {
 		case r.Kind == model.RowEvent:
 			f.followed = true
+			f.sign()
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
+			f.sign()
 			if h, ok := model.HeldOf(r.Chunk); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
 			if r.Result.Settles() {
 				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil
+			} else {
+				f.sign()
+			}
+		case r.Kind == model.RowSettled && r.Settled != nil && r.Settled.Code != "":
+			if !f.signed {
+				f.refused, f.settled, f.whole = true, true, true
 			}
 		case r.Kind == model.RowSettled:
-			f.settled, f.whole = true, true
+			f.refused, f.settled, f.whole = false, true, true
 		case r.Kind == model.RowStatus && r.Status != nil:
 			f.lastStatus = gist(*r.Status)
+			if r.Status.State != aip.StateUnknown {
+				f.sign()
+			}
 		case r.Kind == model.RowError && r.Error != nil:
 			if d := r.Error.Detail("digest"); d != "" {
 				f.noted[d] = struct{}{}

@@ -283,6 +283,52 @@ func TestResumesBehindTheJournal(t *testing.T) {
 	})
 }
 
+// A submission that was refused is over, unless the daemon knows the action all
+// the same.
+func TestARefusedSubmissionIsFollowedOnlyWhereTheDaemonKnowsTheAction(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  aip.State
+		down   bool
+		chunks int
+	}{
+		"the daemon does not know it":           {state: aip.StateUnknown},
+		"the daemon is down":                    {down: true},
+		"the daemon has it, whoever brought it": {state: aip.StateRunning, chunks: 4},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			row, err := model.NewRow(model.RowSettled, time.Now(), &model.Settled{Code: "policy.denied"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := &followtest.Log{}
+			if _, err := log.Commit(t.Context(), 0, []model.Row{row}, ""); err != nil {
+				t.Fatal(err)
+			}
+			d := newFake(t, turn(4))
+			d.onStatus = func(_ int, w http.ResponseWriter) {
+				if c.down {
+					say(w, 503, refusal("storage.unavailable", "temporary"))
+					return
+				}
+				say(w, 200, status(string(c.state)))
+			}
+			s := run(t, d, log)
+			chunks, results := 0, 0
+			for _, r := range s.rows {
+				switch r.Kind {
+				case model.RowChunk:
+					chunks++
+				case model.RowResult:
+					results++
+				}
+			}
+			if chunks != c.chunks || results != min(1, c.chunks) || s.last.Err != nil {
+				t.Errorf("%d chunks, %d results, %v", chunks, results, s.last.Err)
+			}
+		})
+	}
+}
+
 func TestSettledJournalsAreHistory(t *testing.T) {
 	result := func() (model.Row, error) {
 		return model.NewRow(model.RowResult, time.Now(), &model.Result{Result: aip.Result{ActionID: action, Status: aip.ResultFailed}})
