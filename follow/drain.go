@@ -18,6 +18,7 @@ const (
 	pollFirst  = 250 * time.Millisecond // between two questions for the result, doubling
 	pollMost   = 2 * time.Second
 	maxNowhere = 3
+	maxLosses  = 5
 	resultTime = 5 * time.Second // a terminal state that gave no result for so long stands alone
 )
 
@@ -25,7 +26,11 @@ const (
 // the result.
 func (f *follower) drain(ctx context.Context) step {
 	f.attempts++
-	f.show(Link{State: Draining, Attempt: f.attempts, Cursor: f.cursor})
+	link := Link{State: Draining, Attempt: f.attempts, Cursor: f.cursor}
+	if f.stuck() {
+		link.Reason = "the daemon refuses its own cursors: the rest is taken from the result"
+	}
+	f.show(link)
 	if err := f.readPages(ctx); err != nil {
 		return f.failed(ctx, err, f.drain)
 	}
@@ -35,9 +40,18 @@ func (f *follower) drain(ctx context.Context) step {
 	return f.result
 }
 
+// stuck reports whether the daemon refuses every cursor that it gives. Then a page
+// from the start is all that can be had, and what is behind it stands in the
+// result alone.
+func (f *follower) stuck() bool { return f.losses >= maxLosses }
+
 // readPages reads plain pages behind the cursor until one is empty. Pages that
-// bring nothing new and lead nowhere, several in a row, end it too.
+// bring nothing new and lead nowhere, several in a row, end it too, and so does a
+// daemon that would refuse the cursor of what follows.
 func (f *follower) readPages(ctx context.Context) error {
+	if f.stuck() && f.cursor != "" {
+		return nil
+	}
 	for nowhere := 0; ; {
 		count, taken, cursor, duplicates := 0, 0, f.cursor, f.duplicates
 		each := func(what string, decode func([]byte, time.Time) (frame, bool)) func(json.RawMessage) error {
@@ -72,7 +86,7 @@ func (f *follower) readPages(ctx context.Context) error {
 		} else if nowhere++; nowhere == maxNowhere {
 			return nil
 		}
-		if count == 0 {
+		if count == 0 || f.stuck() {
 			return nil
 		}
 	}

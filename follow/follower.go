@@ -76,6 +76,7 @@ type follower struct {
 	duplicates int
 	lastCode   string // of the last error row, since the last progress
 	lost       bool   // the daemon lost the cursor, and has sent nothing since
+	losses     int    // cursors that it lost while the rest was read, since the last progress
 
 	probing   bool // a status is being asked for
 	again     bool // once more when it is answered
@@ -323,7 +324,7 @@ func (f *follower) flush(ctx context.Context) error {
 		f.count()
 	}
 	if frames > duplicates { // something new: the link works
-		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
+		f.attempts, f.losses, f.lastCode, f.lastNews = 0, 0, "", time.Now()
 	}
 	return nil
 }

@@ -453,6 +453,43 @@ func TestLostCursorsAreDroppedAndTheStartIsRead(t *testing.T) {
 	}
 }
 
+// A daemon that refuses every cursor never gives what is behind a page from the
+// start. The rest is in the result.
+func TestADaemonThatRefusesItsOwnCursorsIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(30)
+		d := newFake(t, items)
+		d.plain = 20
+		refuse := func(w http.ResponseWriter, r *http.Request) bool {
+			refused := r.URL.Query().Has("cursor")
+			if refused {
+				say(w, 400, refusal("query.invalid_cursor", "permanent"))
+			}
+			return refused
+		}
+		d.onPage = func(_ int, w http.ResponseWriter, r *http.Request) bool { return refuse(w, r) }
+		d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			if !refuse(w, r) {
+				stream(w, items[0].frame(), items[1].frame(), "data: {\"next_cursor\":\"c2\"}\n\n", "data: {\"terminal\":true,\"action_id\":\"act_a\"}\n\n")
+			}
+			return true
+		}
+		s := run(t, d, &followtest.Log{})
+		if s.last.Err != nil || !strings.HasSuffix(s.states(), "draining (the daemon refuses its own cursors: the rest is taken from the result), settled") {
+			t.Errorf("%v after %s", s.last.Err, s.states())
+		}
+		got := s.kinds()
+		if got[model.RowChunk] != 10 || got[model.RowRecovered] != 20 || got[model.RowResult] != 1 {
+			t.Errorf("rows %v", got)
+		}
+		turn := model.NewTurn(action)
+		turn.Apply(s.rows)
+		if c := turn.Verdict().Condition(model.CondIntegrity); c.Mark != model.Pass {
+			t.Errorf("integrity is %s: %s", c.Mark, c.Detail)
+		}
+	})
+}
+
 func TestBackoffGrowsUntilProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		items := turn(2)
