@@ -54,6 +54,7 @@ type follower struct {
 	pending []model.Row // not committed
 	next    string      // the cursor behind pending, or ""
 	frames  int         // events and chunks in pending
+	room    int         // that the last commit took: the next one is like it
 	since   time.Time   // of the oldest in pending
 
 	held       []model.Held        // provider frames of the journal, for the match
@@ -170,7 +171,7 @@ func (f *follower) observe(rows []model.Row) {
 			f.followed = true
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
-			if h, ok := model.HeldOf(r.Chunk); ok {
+			if h, ok := model.HeldOf(&r); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
@@ -275,6 +276,9 @@ func (f *follower) take(ctx context.Context, r model.Row) error {
 	if len(f.pending) == 0 {
 		f.since = r.At
 	}
+	if cap(f.pending) == 0 {
+		f.pending = make([]model.Row, 0, f.room)
+	}
 	f.pending = append(f.pending, r)
 	f.frames++
 	if f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime {
@@ -308,6 +312,7 @@ func (f *follower) flush(ctx context.Context) error {
 	}
 	rows, frames, cursor := f.pending, f.frames, f.next
 	f.pending, f.frames, f.next = nil, 0, ""
+	f.room = min(len(rows)+1, batchFrames)
 	stored := cursor
 	if !f.keepCursor {
 		stored = ""

@@ -26,8 +26,13 @@ func Unmarshal(raw []byte, v any) error { return unmarshal(raw, v, true) }
 // counts, whatever it holds.
 func UnmarshalLast(raw []byte, v any) error { return unmarshal(raw, v, false) }
 
+var errEmpty = json.Unmarshal(nil, new(any))
+
 func unmarshal(raw []byte, v any, once bool) error {
-	if fast(raw, v) {
+	switch {
+	case len(raw) == 0:
+		return errEmpty
+	case fast(raw, v):
 		return nil
 	}
 	return slow(raw, v, once)
