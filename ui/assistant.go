@@ -21,8 +21,8 @@ type stretch struct {
 	used   int // bytes of the segment's text that the document holds
 	marked bool
 	doc    *markdown.Document // nil while folded, and for marks
-	done   bool     // the document is finished
-	height int      // lines of the document, as laid out
+	done   bool               // the document is finished
+	height int                // lines of the document, as laid out
 }
 
 // assistantPane shows the turn in the order of its chunks: the assistant's
