@@ -3,7 +3,8 @@
 GO      ?= go
 BIN     := bin/aipscope
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION)
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION) -X aipscope/ui/cli.revision=$(COMMIT)
 
 # The race detector needs cgo and a C compiler.
 CC_FOUND := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; [ $$? = 0 ] && echo yes)
@@ -47,8 +48,9 @@ fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 		done; \
 	done
 
-check: ## vet, and formatting
+check: ## vet, staticcheck, and formatting
 	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 
 fmt: ## format the code

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"aipscope/model/near"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -21,6 +23,8 @@ var actionNames = map[intent]string{
 	doActions: "actions", doNextAction: "next-action", doPrevAction: "previous-action", doFilterList: "filter-actions", doReload: "read-again",
 	doIdentity: "identity", doPalette: "palette", doCopy: "copy", doSave: "copy-to-file", doExport: "export", doSuspend: "suspend",
 	doSearch: "search", doFilter: "filter", doNextHit: "next-found", doPrevHit: "previous-found", doNoSearch: "end-search", doNoFilter: "end-filter",
+	doSubmit: "submit", doSessions: "sessions", doTranscript: "session-messages", doMore: "next-page", doTree: "tree", doMessage: "continue", doFork: "fork",
+	doPatch: "change", doCreate: "new-session", doReconcile: "reconcile", doResponse: "stored-response", doDelete: "delete",
 	doNow: "now", doPick: "point", doUnpick: "stop-pointing", doNextView: "next-view", doPrevView: "previous-view", doFoldNode: "fold",
 }
 
@@ -52,7 +56,12 @@ func Rebind(keys map[string][]string) (Keymap, error) {
 	for _, name := range sortedKeys(keys) {
 		i, ok := byName[name]
 		if !ok {
-			return Keymap{}, fmt.Errorf("no action is named %q; they are %s", name, strings.Join(sortedKeys(byName), ", "))
+			names := sortedKeys(byName)
+			meant := ""
+			if m := near.Name(name, names...); m != "" {
+				meant = fmt.Sprintf(" (did you mean %q?)", m)
+			}
+			return Keymap{}, fmt.Errorf("no action is named %q%s; they are %s", name, meant, strings.Join(names, ", "))
 		}
 		if len(keys[name]) == 0 {
 			return Keymap{}, fmt.Errorf("%s has no key", name)

@@ -159,7 +159,7 @@ type event struct {
 // KindOther.
 func Decode(rec Record, op Operation) Frame {
 	var ev event
-	data := rec.Data
+	came, data := rec, rec.Data
 	if s, ok := str(data); ok {
 		if strings.TrimSpace(s) == "[DONE]" {
 			return Frame{Family: FamilyChat, Kind: KindDone}
@@ -192,7 +192,7 @@ func Decode(rec Record, op Operation) Frame {
 	default:
 		f = decodeChat(f, ev, rec)
 	}
-	if f.decides() && rec.saysTwoThings() {
+	if f.decides() && came.saysTwoThings() {
 		if f.More == nil {
 			f.More = &More{}
 		}

@@ -18,6 +18,7 @@ type desk struct {
 	client  *client.Client
 	journal *store.Journal
 	tag     string // of the credentials, for cursors
+	refused bool   // what was watched last ended by the refusal of its submission
 }
 
 var errNoURL = usage(errors.New("which daemon? give --url, or set AIP_URL"))
@@ -28,7 +29,7 @@ func (a *app) connect() (*client.Client, []byte, error) {
 	if a.set.URL == "" {
 		return nil, nil, errNoURL
 	}
-	cfg := client.Config{URL: a.set.URL, CAFile: a.set.CAFile, Insecure: a.set.InsecureHTTP, UserAgent: "aipscope/" + version}
+	cfg := client.Config{URL: a.set.URL, CAFile: a.set.CAFile, Insecure: a.set.InsecureHTTP, UserAgent: userAgent()}
 	var secret []byte
 	if a.set.TokenFile != "" {
 		var err error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 
 	"aipscope/follow/act"
@@ -66,7 +67,7 @@ func explain(err error) string {
 	case errors.Is(err, store.ErrNoAction):
 		text += "; aipscope actions lists those that it knows"
 	case errors.Is(err, replay.ErrUnknown):
-		text += "; aipscope demo --list names them all"
+		text = andThen(text, "aipscope demo --list names them all")
 	case errors.Is(err, context.Canceled):
 		text = "interrupted"
 	}
@@ -82,18 +83,32 @@ func advise(e *client.Error) string {
 		if e.Code == "auth.identity_resolution_failed" {
 			return "the daemon's owner must set its trusted identities first"
 		}
-		return "the token is known, but may not do this; ask the daemon's owner for the scope"
+		if e.Category == "policy" {
+			return "the daemon's policy does not allow it; its owner decides"
+		}
+		return "the token is known, but may not do this; ask the daemon's owner for the scope: action:read to read and watch, action:write to cancel"
 	case client.BadRequest:
 		if e.Code == "replay.message_id" {
 			return "this machine's clock and the daemon's differ too much, or a message was sent twice"
 		}
+		if e.HTTPStatus == http.StatusRequestEntityTooLarge {
+			return "it is larger than the daemon takes; reduce input and history"
+		}
 		return "the same request will be refused again"
 	case client.NotFound:
-		return "the daemon does not know it"
+		return "the daemon does not know what was named"
 	case client.Unexpected:
 		return "this may not be a daemon's address; check --url"
 	}
 	return "try again later"
+}
+
+// andThen puts what to do behind what happened.
+func andThen(what, do string) string {
+	if strings.HasSuffix(what, "?") {
+		return what + " " + do
+	}
+	return what + "; " + do
 }
 
 // oneLine keeps an error one line, whatever outside text stands in it.
