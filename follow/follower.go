@@ -56,6 +56,7 @@ type follower struct {
 	pending []model.Row // not committed
 	next    string      // the cursor behind pending, or ""
 	frames  int         // events and chunks in pending
+	room    int         // that the last commit took: the next one is like it
 	since   time.Time   // of the oldest in pending
 
 	held       []model.Held        // provider frames of the journal, for the match
@@ -203,7 +204,7 @@ func (f *follower) observe(rows []model.Row) {
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
 			f.sign()
-			if h, ok := model.HeldOf(r.Chunk); ok {
+			if h, ok := model.HeldOf(&r); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
@@ -317,6 +318,9 @@ func (f *follower) take(ctx context.Context, r model.Row) error {
 	if len(f.pending) == 0 {
 		f.since = r.At
 	}
+	if cap(f.pending) == 0 {
+		f.pending = make([]model.Row, 0, f.room)
+	}
 	f.pending = append(f.pending, r)
 	f.frames++
 	if f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime {
@@ -350,6 +354,7 @@ func (f *follower) flush(ctx context.Context) error {
 	}
 	rows, frames, cursor := f.pending, f.frames, f.next
 	f.pending, f.frames, f.next = nil, 0, ""
+	f.room = min(len(rows)+1, batchFrames)
 	stored := cursor
 	if !f.keepCursor {
 		stored = ""
