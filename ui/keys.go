@@ -267,7 +267,7 @@ var keyTable = []binding{
 	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
 	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
 	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
-	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
+	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).mayFilter, "f"),
 	bind(doNextView, inChunk, 6, "tab", "view", (*Console).hasViews, "tab"),
 	bind(doPrevView, inChunk, 0, "shift+tab", "previous view", (*Console).hasViews, "shift+tab"),
 	bind(doFoldNode, inChunk, 7, "space", "fold", (*Console).hasViews, " "),
