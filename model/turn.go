@@ -27,6 +27,7 @@ type Entry struct {
 	Segment   int           // index of the segment that it made or grew, or -1
 
 	grew   bool // the answer, by its text
+	added  int  // bytes of its segment's text
 	sub    int  // order among recovered events that stand at one sequence
 	frame  hermes.Frame
 	digest hermes.Digest
@@ -40,6 +41,9 @@ func (e Entry) Text() string {
 	}
 	return e.frame.Text
 }
+
+// Added is how many bytes of its segment's text the frame made.
+func (e Entry) Added() int { return e.added }
 
 // Does is what the provider's frame means for a turn.
 func (e Entry) Does() hermes.Kind { return e.frame.Kind }
@@ -210,7 +214,8 @@ func (t *Turn) addChunk(r *Row) bool {
 		e.At, e.Timed = at, true
 		delete(t.times, c.Sequence)
 	}
-	e.frame, e.digest = hermes.DecodeChunk(c.Data, t.op)
+	content := r.Content()
+	e.frame, e.digest = content.Frame(t.op), content.Digest()
 	refold := false
 	if e.frame.Family == hermes.FamilyOperator {
 		refold = t.setOperation(hermes.OpOperator)
@@ -293,7 +298,7 @@ func (t *Turn) refold() {
 			e.frame.Family = readAs(e.frame.Family, t.op.Family())
 			e.Frame = e.frame.Label()
 		}
-		e.Tool, e.Segment, e.grew = "", -1, false
+		e.Tool, e.Segment, e.grew, e.added = "", -1, false, 0
 		if !e.Recovered {
 			if last != nil && e.Sequence > last.Sequence+1 {
 				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})

@@ -27,7 +27,11 @@ import (
 func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	t := &table{desk: f.desk}
 	t.faces = append(t.faces, f)
-	desk, err := t.run(ctx, f.options.timeout, f.console())
+	cfg := f.console()
+	if f.live {
+		cfg.Office = t.office()
+	}
+	desk, err := t.run(ctx, f.options.timeout, cfg)
 	if err != nil {
 		return "", err
 	}
@@ -55,6 +59,7 @@ func (f *face) console() ui.Config {
 	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
 	if f.log != nil {
 		cfg.Export = f.export
+		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) { return allRows(ctx, f.log, after) }
 	}
 	cfg.Terminal = func(seq string) error {
 		s := f.screen.Load()

@@ -108,9 +108,18 @@ func (d *desk) warnKey(ctx context.Context, action string, req model.Request) er
 	if req.IdempotencyKey == "" {
 		return nil
 	}
+	use, err := d.keyUse(ctx, action, req)
+	if err == nil && use != "" {
+		fmt.Fprintf(d.err, "aipscope: warning: %s\n", safe.Line(use))
+	}
+	return err
+}
+
+// keyUse is which earlier request of the journal has the key, or "".
+func (d *desk) keyUse(ctx context.Context, action string, req model.Request) (string, error) {
 	known, err := d.requests(ctx, req.Capability)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, k := range known {
 		if k.Action == action || k.Request.IdempotencyKey != req.IdempotencyKey {
@@ -120,10 +129,9 @@ func (d *desk) warnKey(ctx context.Context, action string, req model.Request) er
 		if act.SameRequest(k.Request, req) {
 			what = "for this same request: the daemon answers with its result"
 		}
-		fmt.Fprintf(d.err, "aipscope: warning: the key was used by %s %s\n", safe.Line(k.Action), what)
-		return nil
+		return fmt.Sprintf("the key was used by %s %s", k.Action, what), nil
 	}
-	return nil
+	return "", nil
 }
 
 // request reads and checks what is to be sent.
@@ -179,6 +187,10 @@ func (a *app) readInput(input string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compactInput(raw, from)
+}
+
+func compactInput(raw []byte, from string) (json.RawMessage, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, usage(fmt.Errorf("%s is no JSON: %w", from, err))
