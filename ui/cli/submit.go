@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,7 @@ func (a *app) runSubmit(ctx context.Context, args []string, s submission) error 
 	if capability == "" {
 		return usage(errors.New("which capability? name it, or set AIP_CAPABILITY_ID"))
 	}
+	given := s.mode
 	req, err := a.request(capability, &s)
 	if err != nil {
 		return err
@@ -83,13 +85,53 @@ func (a *app) runSubmit(ctx context.Context, args []string, s submission) error 
 	if err != nil {
 		return err
 	}
-	if err := d.terms(ctx, capability, s.unlisted); err != nil {
+	offer, err := d.terms(ctx, capability, s.unlisted)
+	if err != nil {
+		return err
+	}
+	if err := d.fit(&req, offer, given); err != nil {
+		return err
+	}
+	if err := d.mayFollow(ctx, action, req); err != nil {
 		return err
 	}
 	if err := d.warnKey(ctx, action, req); err != nil {
 		return err
 	}
 	return d.submit(ctx, action, fresh, req, s)
+}
+
+// fit settles mode and key by what the daemon says of its capability, which may
+// be less or more than what the connector publishes.
+func (d *desk) fit(req *model.Request, o act.Offer, given string) error {
+	if len(o.Modes) > 0 && !slices.Contains(o.Modes, req.Mode) {
+		if given != "" {
+			return usage(fmt.Errorf("mode: the daemon offers %s in mode %s, not %s; nothing was sent", o.ID, strings.Join(o.Modes, ", "), req.Mode))
+		}
+		req.Mode = o.Modes[0]
+	}
+	if o.Key == "required" && req.IdempotencyKey == "" {
+		req.IdempotencyKey = act.NewKey()
+		d.sayKey(req.IdempotencyKey)
+	}
+	return nil
+}
+
+func (a *app) sayKey(key string) { fmt.Fprintf(a.err, "aipscope: idempotency key %s\n", key) }
+
+// mayFollow asks whether the token may read the action, before a stream is begun
+// that nobody here could follow (wire/aip.md 2.2). Only a refusal says no.
+func (d *desk) mayFollow(ctx context.Context, action string, req model.Request) error {
+	_, op, _ := hermes.ParseCapability(req.Capability)
+	if spec, _ := op.Spec(); !spec.Streams() {
+		return nil
+	}
+	_, _, err := d.client.Status(ctx, action)
+	switch client.KindOf(err) {
+	case client.WrongCredential, client.NotAllowed:
+		return fmt.Errorf("submit %s: %w: ask for the action: %w", action, act.ErrNotSent, err)
+	}
+	return nil
 }
 
 // newAction is the action's ID as it was given, or a fresh one.
@@ -158,7 +200,7 @@ func (a *app) checked(capability string, raw json.RawMessage, s *submission) (mo
 	}
 	if s.key == "" && spec.NeedsKey {
 		s.key = act.NewKey()
-		fmt.Fprintf(a.err, "aipscope: idempotency key %s\n", s.key)
+		a.sayKey(s.key)
 	}
 	errs, warns := hermes.Check(op, raw, hermes.CheckOptions{Capability: capability, IdempotencyKey: s.key, Mode: s.mode})
 	for _, w := range warns {
