@@ -18,6 +18,7 @@ import (
 	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
+	"aipscope/store"
 
 	"github.com/spf13/cobra"
 )
@@ -268,6 +269,9 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	actor := d.actor(log, action)
 	switch err := actor.Prepare(ctx, req, fresh); {
 	case errors.Is(err, act.ErrKnown):
+		if err := sameAsBefore(ctx, log, action, req); err != nil {
+			return err
+		}
 		fmt.Fprintf(d.err, "aipscope: %s is known already: it is watched, nothing is sent\n", safe.Line(action))
 		if s.detach {
 			return nil
@@ -308,6 +312,19 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		}
 	}
 	return err
+}
+
+// sameAsBefore refuses an ID under which the journal holds another request: its
+// outcome would be taken for this one's.
+func sameAsBefore(ctx context.Context, log *store.Log, action string, req model.Request) error {
+	rows, err := log.Rows(ctx, 0, 1)
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	if len(rows) == 1 && rows[0].Request != nil && !act.SameRequest(*rows[0].Request, req) {
+		return usage(fmt.Errorf("%s was submitted with another request, and nothing was sent now; aipscope watch %s shows that one", action, action))
+	}
+	return nil
 }
 
 // detach stays until the daemon knows the action, and prints its ID.
