@@ -164,17 +164,7 @@ func (d *desk) keyUse(ctx context.Context, action string, req model.Request) (st
 	if err != nil {
 		return "", err
 	}
-	for _, k := range known {
-		if k.Action == action || k.Request.IdempotencyKey != req.IdempotencyKey {
-			continue
-		}
-		what := "for another request: the daemon answers with that one's result, whatever is asked now; use a fresh key"
-		if act.SameRequest(k.Request, req) {
-			what = "for this same request: the daemon answers with its result"
-		}
-		return fmt.Sprintf("the key was used by %s %s", k.Action, what), nil
-	}
-	return "", nil
+	return act.KeyUsed(known, action, req), nil
 }
 
 // request reads and checks what is to be sent.
