@@ -19,7 +19,6 @@ import (
 	"aipscope/ui"
 
 	"github.com/adrg/xdg"
-	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
 
@@ -131,7 +130,7 @@ func (a *app) prepareLook() error {
 		look.Profile, look.PlainScreen = termenv.Ascii, true
 	}
 	if a.set.Theme == "" {
-		look.Theme = themes.Auto(lipgloss.HasDarkBackground())
+		look.Theme = themes.Auto(a.darkBackground())
 	} else {
 		var err error
 		own := os.DirFS(filepath.Join(xdg.ConfigHome, "aipscope", "themes"))
