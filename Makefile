@@ -13,7 +13,7 @@ RACE     := $(if $(CC_FOUND),-race)
 # How long `make fuzz` runs each target.
 FUZZTIME ?= 1m
 
-.PHONY: help run build test terminal fuzz check fmt clean
+.PHONY: help run build test terminal screenshots fuzz check fmt clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -36,6 +36,10 @@ endif
 terminal: ## run the tests that drive the console on a pseudo-terminal; they want a quiet machine
 	$(GO) test -tags terminal -run 'Terminal|CtrlZ|Revealed' .
 
+screenshots: ## play the scenes of ui/pictures_test.go, and paint them into docs/images
+	@mkdir -p docs/images
+	$(GO) test ./ui -count 1 -run TestPictures -paint ../docs/images
+
 fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 	@set -e; for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -run '^$$' -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
@@ -44,8 +48,9 @@ fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 		done; \
 	done
 
-check: ## vet, and formatting
+check: ## vet, staticcheck, and formatting
 	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 
 fmt: ## format the code

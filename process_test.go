@@ -10,13 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +22,7 @@ import (
 	"time"
 
 	"aipscope/follow/aipd"
+	"aipscope/model/turntest"
 )
 
 // place is where a test runs aipscope: a daemon, and directories of its own.
@@ -144,21 +143,6 @@ func (p *place) sound() {
 	p.ends(0, "journal", "check")
 }
 
-// seed makes the random moments the same each time; AIPSCOPE_TEST_SEED chooses
-// others.
-func seeded(t *testing.T) *rand.Rand {
-	seed := uint64(20300102)
-	if s := os.Getenv("AIPSCOPE_TEST_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	t.Logf("AIPSCOPE_TEST_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, seed))
-}
-
 // killed runs a command and kills it after a time. It returns what the command
 // had written by then.
 func killed(t *testing.T, cmd *exec.Cmd, after time.Duration) string {
@@ -178,7 +162,7 @@ func killed(t *testing.T, cmd *exec.Cmd, after time.Duration) string {
 // what any of them showed is in the history, once.
 func TestKilledAtAnyMomentNothingShownIsLost(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := turntest.Rand(t)
 	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 4}))
 	p.submit("act_killed", "chat_length")
 	seen := map[int]bool{}
@@ -224,7 +208,7 @@ func TestKilledAtAnyMomentNothingShownIsLost(t *testing.T) {
 // reached the daemon once at most.
 func TestASubmissionThatIsKilledIsNeverSentTwice(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := turntest.Rand(t)
 	var mu sync.Mutex
 	posts := map[string]int{}
 	count := func(h http.Handler) http.Handler {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ const (
 	pollFirst  = 250 * time.Millisecond // between two questions for the result, doubling
 	pollMost   = 2 * time.Second
 	maxNowhere = 3
+	maxLosses  = 5
 	resultTime = 5 * time.Second // a terminal state that gave no result for so long stands alone
 )
 
@@ -25,7 +27,11 @@ const (
 // the result.
 func (f *follower) drain(ctx context.Context) step {
 	f.attempts++
-	f.show(Link{State: Draining, Attempt: f.attempts, Cursor: f.cursor})
+	link := Link{State: Draining, Attempt: f.attempts, Cursor: f.cursor}
+	if f.stuck() {
+		link.Reason = "the daemon refuses its own cursors: the rest is taken from the result"
+	}
+	f.show(link)
 	if err := f.readPages(ctx); err != nil {
 		return f.failed(ctx, err, f.drain)
 	}
@@ -35,14 +41,27 @@ func (f *follower) drain(ctx context.Context) step {
 	return f.result
 }
 
+// stuck reports whether the daemon refuses every cursor that it gives. Then a page
+// from the start is all that can be had, and what is behind it stands in the
+// result alone.
+func (f *follower) stuck() bool { return f.losses >= maxLosses }
+
 // readPages reads plain pages behind the cursor until one is empty. Pages that
-// bring nothing new and lead nowhere, several in a row, end it too.
+// bring nothing new and lead nowhere, several in a row, end it too, and so does a
+// daemon that would refuse the cursor of what follows.
 func (f *follower) readPages(ctx context.Context) error {
+	if f.stuck() && f.cursor != "" {
+		return nil
+	}
+	var content maphash.Hash // of a page: one that comes again leads nowhere, whatever its cursor is
+	var before uint64
 	for nowhere := 0; ; {
 		count, taken, cursor, duplicates := 0, 0, f.cursor, f.duplicates
+		content.Reset()
 		each := func(what string, decode func([]byte, time.Time) (frame, bool)) func(json.RawMessage) error {
 			return func(raw json.RawMessage) error {
 				count++
+				content.Write(raw)
 				if len(raw) > f.cfg.MaxEvent {
 					return &TooLargeError{Cursor: f.cursor, Size: len(raw), Limit: f.cfg.MaxEvent}
 				}
@@ -67,12 +86,14 @@ func (f *follower) readPages(ctx context.Context) error {
 		if err := errors.Join(err, f.flush(ctx)); err != nil {
 			return err
 		}
-		if f.cursor != cursor || taken > f.duplicates-duplicates {
+		again := content.Sum64() == before
+		before = content.Sum64()
+		if f.cursor != cursor && !again || taken > f.duplicates-duplicates {
 			nowhere = 0
 		} else if nowhere++; nowhere == maxNowhere {
 			return nil
 		}
-		if count == 0 {
+		if count == 0 || f.stuck() {
 			return nil
 		}
 	}

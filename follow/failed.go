@@ -82,6 +82,9 @@ func (f *follower) answered(ctx context.Context, e *client.Error, err error, aga
 			return f.failed(ctx, journalError(err), again)
 		}
 		f.cursor, f.lost = "", true
+		if f.state == Draining {
+			f.losses++
+		}
 		return f.retry(ctx, fmt.Sprintf("the cursor is no longer known (%s): reading from the start", client.SafeCode(e.Code)), 0, again)
 	case client.Unexpected:
 		if f.wrong++; f.wrong >= maxWrong {

@@ -331,46 +331,62 @@ func TestFaults(t *testing.T) {
 }
 
 // Faults come together. Those that a watch survives alone it survives in any
-// company: chosen anew in each run, named when something is wrong.
-func TestFaultsTogether(t *testing.T) {
-	pick := func(format string, low, high int) string { return fmt.Sprintf(format, low+rand.IntN(high-low)) }
-	kinds := []func() string{
-		func() string { return pick("cut=%d", 1, 9000) }, func() string { return pick("reset=%d", 1, 9000) },
-		func() string { return pick("half=%d", 1, 30) }, func() string { return pick("stall=%d", 50, 9000) },
-		func() string { return pick("cut-answers=%d", 1, 9000) }, func() string { return pick("split=%d", 1, 50) },
-		func() string { return "crlf" }, func() string { return "bom" }, func() string { return "comments" }, func() string { return "multiline" },
-		func() string { return "repeat" }, func() string { return pick("backlog=%d", 1, 40) }, func() string { return pick("early=%d", 1, 5) },
-		func() string { return pick("late-event=%dms", 1, 4000) }, func() string { return pick("late-result=%dms", 1, 4000) },
-		func() string { return pick("busy=%dms", 0, 9000) }, func() string { return pick("gateway=%d", 1, 9) }, func() string { return pick("mute=%d", 1, 3) },
-		func() string { return pick("html=%d", 1, 4) }, func() string { return "error=storage.unavailable" },
-		func() string { return pick("cursor-expired=%d", 1, 4) }, func() string { return pick("cursor-invalid=%d", 1, 4) },
-		func() string { return "tuple-times" }, func() string { return "redacted=events" }, func() string { return pick("gaps=%d", 0, 1<<40) },
-		func() string { return pick("foreign=%d", 1, 9) }, func() string { return "poison" }, func() string { return pick("skew=%ds", -25, 250) },
-		func() string { return "lost-answer" },
+// company; the seed chooses it.
+func FuzzFaultsTogether(f *testing.F) {
+	for seed := range uint64(120) {
+		f.Add(seed)
 	}
+	recordings := []string{"chat_tools_hostile", "responses_ok", "session_stream_ok", "runs_tools_events", "chat_length", "session_stream_failing_after_text"}
+	var mu sync.Mutex
 	healthy := map[string]clean{}
-	for _, recording := range []string{"chat_tools_hostile", "responses_ok", "session_stream_ok", "runs_tools_events", "chat_length", "session_stream_failing_after_text"} {
-		bubble(t, "healthy "+recording, func(t *testing.T) {
-			d := misbehave(t, "", "streaming", 0)
-			d.submit(t, recording)
-			healthy[recording] = summary(turnOf(d, collect(t, d.watch(t, &followtest.Log{}))))
-		})
-		for range 20 {
-			var names []string
-			for range 2 + rand.IntN(6) {
-				names = append(names, kinds[rand.IntN(len(kinds))]())
-			}
-			faults, speed := strings.Join(names, ","), []float64{0, 0.2, 5}[rand.IntN(3)]
-			bubble(t, fmt.Sprint(faults, " ", recording, " ", speed), func(t *testing.T) {
-				d := misbehave(t, faults, "streaming", speed)
-				d.submit(t, recording)
-				s, ended := collectFor(t, d.watch(t, &followtest.Log{}), 2*time.Hour)
-				if got, want := summary(turnOf(d, s)), healthy[recording]; !ended || s.last.Err != nil || got != want {
-					t.Errorf("ended: %v (%v), got %+v\nwant %+v\nafter %s", ended, s.last.Err, got, want, s.states())
-				}
-			})
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		recording := recordings[seed%uint64(len(recordings))]
+		var names []string
+		for range 2 + r.IntN(6) {
+			names = append(names, survivable(r))
 		}
+		faults, speed := strings.Join(names, ","), []float64{0, 0.2, 5}[r.IntN(3)]
+
+		mu.Lock()
+		defer mu.Unlock()
+		want, known := healthy[recording]
+		if !known {
+			bubble(t, "healthy "+recording, func(t *testing.T) {
+				d := misbehave(t, "", "streaming", 0)
+				d.submit(t, recording)
+				want = summary(turnOf(d, collect(t, d.watch(t, &followtest.Log{}))))
+			})
+			healthy[recording] = want
+		}
+		bubble(t, fmt.Sprint(faults, " ", recording, " ", speed), func(t *testing.T) {
+			d := misbehave(t, faults, "streaming", speed)
+			d.submit(t, recording)
+			s, ended := collectFor(t, d.watch(t, &followtest.Log{}), 2*time.Hour)
+			if got := summary(turnOf(d, s)); !ended || s.last.Err != nil || got != want {
+				t.Errorf("ended: %v (%v), got %+v\nwant %+v\nafter %s", ended, s.last.Err, got, want, s.states())
+			}
+		})
+	})
+}
+
+// survivable names a fault after which a watch comes to the true verdict.
+func survivable(r *rand.Rand) string {
+	faults := []struct {
+		format    string
+		low, high int // of its value; none where equal
+	}{
+		{"cut=%d", 1, 9000}, {"reset=%d", 1, 9000}, {"half=%d", 1, 30}, {"stall=%d", 50, 9000}, {"cut-answers=%d", 1, 9000}, {"split=%d", 1, 50},
+		{"repeat", 0, 0}, {"backlog=%d", 1, 40}, {"early=%d", 1, 5}, {"late-event=%dms", 1, 4000}, {"late-result=%dms", 1, 4000},
+		{"busy=%dms", 0, 9000}, {"gateway=%d", 1, 9}, {"mute=%d", 1, 3}, {"html=%d", 1, 4}, {"error=storage.unavailable", 0, 0},
+		{"cursor-expired=%d", 1, 4}, {"cursor-invalid=%d", 1, 4}, {"gaps=%d", 0, 1 << 40}, {"foreign=%d", 1, 9}, {"skew=%ds", -25, 250},
+		{"crlf", 0, 0}, {"bom", 0, 0}, {"comments", 0, 0}, {"multiline", 0, 0}, {"tuple-times", 0, 0}, {"redacted=events", 0, 0}, {"poison", 0, 0}, {"lost-answer", 0, 0},
 	}
+	f := faults[r.IntN(len(faults))]
+	if f.low == f.high {
+		return f.format
+	}
+	return fmt.Sprintf(f.format, f.low+r.IntN(f.high-f.low))
 }
 
 // The answer to a submission may come before the chunks were read. An outcome

@@ -3,7 +3,6 @@ package follow_test
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -59,7 +58,8 @@ func TestCutsAtEveryByte(t *testing.T) {
 				want = summary(turnOf(d, collect(t, d.watch(t, &followtest.Log{}))))
 			})
 			runs := 0
-			for n := 1 + rand.IntN(w.step); n <= whole; n += w.step {
+			r := turntest.Rand(t)
+			for n := 1 + r.IntN(w.step); n <= whole; n += w.step {
 				// Soft and hard ends, with and without a state that tells of the end,
 				// take turns; each offset has a stream and a page.
 				faults := fmt.Sprintf("cut=%d", n)

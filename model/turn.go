@@ -27,6 +27,7 @@ type Entry struct {
 	Segment   int           // index of the segment that it made or grew, or -1
 
 	grew   bool // the answer, by its text
+	added  int  // bytes of its segment's text
 	sub    int  // order among recovered events that stand at one sequence
 	frame  hermes.Frame
 	digest hermes.Digest
@@ -40,6 +41,9 @@ func (e Entry) Text() string {
 	}
 	return e.frame.Text
 }
+
+// Added is how many bytes of its segment's text the frame made.
+func (e Entry) Added() int { return e.added }
 
 // Does is what the provider's frame means for a turn.
 func (e Entry) Does() hermes.Kind { return e.frame.Kind }
@@ -72,6 +76,7 @@ type Turn struct {
 	endpoint   string
 	op         hermes.Operation // from the capability, else from the result
 	request    *Request
+	asked      time.Time // when the request was journaled
 
 	entries   []Entry
 	times     map[uint64]time.Time // of chunks whose event came first
@@ -95,6 +100,9 @@ type Turn struct {
 	confirmedTools  map[string]int64 // key to the row up to which it was seen
 	confirmedAnswer int64
 
+	snapshots []snapshot
+	spacing   int // entries from one to the next, at least
+
 	fold
 }
 
@@ -106,6 +114,7 @@ func NewTurn(action string) *Turn {
 		unlike:         map[uint64][]int64{},
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
+		spacing:        snapshotSpacing,
 		fold:           newFold(),
 	}
 }
@@ -126,7 +135,7 @@ func (t *Turn) Apply(rows []Row) {
 		}
 		switch {
 		case r.Request != nil:
-			t.request = r.Request
+			t.request, t.asked = r.Request, r.At
 			refold = t.setCapability(r.Request.Capability) || refold
 		case r.Status != nil:
 			t.state = r.Status.State
@@ -144,7 +153,9 @@ func (t *Turn) Apply(rows []Row) {
 		case r.Result != nil:
 			refold = t.addResult(r.Result) || refold
 		case r.Settled != nil:
-			t.settled = r.Settled
+			if r.Settled.Code == "" || t.settled == nil {
+				t.settled = r.Settled
+			}
 		case r.Confirm != nil:
 			for _, key := range r.Confirm.Tools {
 				t.confirmedTools[key] = r.Confirm.Through
@@ -203,20 +214,21 @@ func (t *Turn) addChunk(r *Row) bool {
 		e.At, e.Timed = at, true
 		delete(t.times, c.Sequence)
 	}
-	e.frame, e.digest = hermes.DecodeChunk(c.Data, t.op)
+	content := r.Content()
+	e.frame, e.digest = content.Frame(t.op), content.Digest()
+	refold := false
 	if e.frame.Family == hermes.FamilyOperator {
-		t.op = hermes.OpOperator
+		refold = t.setOperation(hermes.OpOperator)
 	}
 	t.chunks++
-	dropped := false
 	if t.recovered[e.digest] > 0 && e.digest != (hermes.Digest{}) {
 		// The chunk behind an event of the aggregate came after all.
 		i := slices.IndexFunc(t.entries, func(o Entry) bool { return o.Recovered && o.digest == e.digest })
 		t.entries = slices.Delete(t.entries, i, i+1)
 		t.recovered[e.digest]--
-		dropped = true
+		refold = true
 	}
-	return t.insert(e) || dropped
+	return t.insert(e) || refold
 }
 
 func (t *Turn) addRecovered(r *Row) bool {
@@ -243,7 +255,8 @@ func (t *Turn) insert(e Entry) bool {
 			}
 		}
 		t.entries = append(t.entries, e)
-		t.foldEntry(&t.entries[n], n)
+		t.foldEntry(&t.entries[n])
+		t.keepSnapshot(n + 1)
 		return false
 	}
 	i, found := slices.BinarySearchFunc(t.entries, e, compareEntries)
@@ -276,6 +289,7 @@ func (t *Turn) lastChunk() *Entry {
 func (t *Turn) refold() {
 	t.restarts++
 	t.fold = newFold()
+	t.snapshots = nil
 	t.gaps = nil
 	var last *Entry
 	for i := range t.entries {
@@ -284,14 +298,15 @@ func (t *Turn) refold() {
 			e.frame.Family = readAs(e.frame.Family, t.op.Family())
 			e.Frame = e.frame.Label()
 		}
-		e.Tool, e.Segment, e.grew = "", -1, false
+		e.Tool, e.Segment, e.grew, e.added = "", -1, false, 0
 		if !e.Recovered {
 			if last != nil && e.Sequence > last.Sequence+1 {
 				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
 			}
 			last = e
 		}
-		t.foldEntry(e, i)
+		t.foldEntry(e)
+		t.keepSnapshot(i + 1)
 	}
 	if t.result != nil {
 		t.foldResult()
@@ -340,6 +355,7 @@ func (t *Turn) addEvent(ev *aip.Event) {
 	}
 	e := &t.entries[i]
 	e.At, e.Timed = ev.OccurredAt.Time, true
+	t.retimed(i)
 	if tool := t.byKey[e.Tool]; e.Tool != "" && tool != nil {
 		tool.time(e)
 	}
@@ -515,8 +531,27 @@ func (t *Turn) Model() string { return t.model }
 // Result is the result that settled the action, or nil.
 func (t *Turn) Result() *Result { return t.result }
 
+// err is the error of the result, or nil.
+func (t *Turn) err() *aip.Error {
+	if t.result == nil {
+		return nil
+	}
+	return t.result.Error
+}
+
 // Settled reports whether the action has its outcome.
-func (t *Turn) Settled() bool { return t.result != nil || t.settled != nil }
+func (t *Turn) Settled() bool {
+	return t.result != nil || t.settled != nil && (t.settled.Code == "" || t.Refused() != "")
+}
+
+// Refused is the code with which the daemon refused the submission, or "". Any
+// sign of the action says more: something took it all the same.
+func (t *Turn) Refused() string {
+	if t.settled == nil || t.result != nil || len(t.entries) > 0 || t.waitsFor != "" || t.state != "" && t.state != aip.StateUnknown {
+		return ""
+	}
+	return t.settled.Code
+}
 
 // Successor is the action to judge instead of this one, and why: a result that
 // is another action's, or a key that another action holds. It is "" for most.

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"reflect"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"aipscope/model/aip"
 )
@@ -27,22 +31,25 @@ type Digest [16]byte
 func (r Record) Digest() Digest {
 	if r.RawData != nil {
 		if r.Event != nil {
-			return digest('r', []byte(*r.Event+"\x00"+*r.RawData))
+			return digest('r', *r.Event, "\x00", *r.RawData)
 		}
-		return digest('r', []byte(*r.RawData))
+		return digest('r', *r.RawData)
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, r.Data) != nil {
-		return digest('d', r.Data)
+		return digest('d', string(r.Data))
 	}
-	return digest('d', b.Bytes())
+	return digest('d', b.String())
 }
 
-func digest(tag byte, b []byte) Digest {
-	h := sha256.New()
-	h.Write([]byte{tag})
-	h.Write(b)
-	return Digest(h.Sum(nil)[:16])
+func digest(tag byte, parts ...string) Digest {
+	var few [1 << 10]byte
+	b := append(few[:0], tag)
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	sum := sha256.Sum256(b)
+	return Digest(sum[:16])
 }
 
 // RecordOf returns the provider frame inside a chunk's data, or false where
@@ -66,33 +73,67 @@ func RedactedFrame(data json.RawMessage) bool {
 	return aip.UnmarshalLast(data, &d) == nil && aip.Redacted(d.SSE)
 }
 
-// Unframed reports whether a chunk's data is one that holds no provider frame by
-// design: the connector's closing error, or an operator's event.
-func Unframed(data json.RawMessage) bool {
-	f, _ := DecodeChunk(data, "")
-	return f.Kind == KindClosed || f.Family == FamilyOperator
-}
-
 // saysTwoThings reports whether the record's data is not what its raw data
-// says. Writers may differ in order, spaces and escapes.
+// says, by the connector's own reading of it (wire/hermes.md A.5). Writers may
+// differ in order, spaces, escapes, and how they write a number.
 func (r Record) saysTwoThings() bool {
 	if r.RawData == nil || *r.RawData == string(r.Data) {
 		return false
 	}
-	raw, ok := number([]byte(*r.RawData))
-	if !ok {
-		s, isString := str(r.Data)
-		return !isString || s != *r.RawData
+	raw := strings.TrimSpace(*r.RawData)
+	if raw == "" {
+		return !isNull(r.Data)
 	}
-	data, ok := number(r.Data)
-	return !ok || !reflect.DeepEqual(raw, data)
+	if s, ok := str(r.Data); ok && (s == *r.RawData || s == "[DONE]" && raw == s) {
+		return false
+	}
+	said, ok := numbered([]byte(raw))
+	data, ok2 := numbered(r.Data)
+	return !ok || !ok2 || !alike(said, data)
 }
 
-// number decodes JSON with its numbers as they are written.
-func number(raw []byte) (any, bool) {
+// numbered decodes JSON with its numbers as they are written.
+func numbered(raw []byte) (any, bool) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	err := d.Decode(&v)
-	return v, err == nil
+	return v, err == nil && json.Valid(raw)
+}
+
+// alike reports whether two decoded values are the same.
+func alike(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, alike)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, alike)
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && sameNumber(a.String(), b.String())
+	}
+	return a == b
+}
+
+// sameNumber compares numbers of JSON. A connector keeps a whole one of up to 64
+// bits exactly and any other as a float, whose last digits are not sure.
+func sameNumber(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if whole(a) && whole(b) {
+		return false
+	}
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return err == nil && err2 == nil && math.Abs(x-y) <= 1e-15*math.Abs(x)
+}
+
+// whole reports whether a number is kept exactly.
+func whole(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	_, err2 := strconv.ParseUint(s, 10, 64)
+	return s != "-0" && (err == nil || err2 == nil)
 }

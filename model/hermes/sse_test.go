@@ -215,6 +215,10 @@ func FuzzSplitBytesGiveTheSameRecords(f *testing.F) {
 			if !json.Valid([]byte(r)) {
 				t.Fatalf("not JSON: %q", r)
 			}
+			var rec Record
+			if err := json.Unmarshal([]byte(r), &rec); err != nil || rec.saysTwoThings() {
+				t.Fatalf("it says two things: %s, %v", r, err)
+			}
 		}
 		i, j := min(int(a), len(raw)), min(int(b), len(raw))
 		i, j = min(i, j), max(i, j)
