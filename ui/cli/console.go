@@ -76,7 +76,7 @@ func (f *face) console() ui.Config {
 
 // export writes the action's journal to a file that is not there yet.
 func (f *face) export(ctx context.Context, path string, reveal bool) error {
-	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal) })
+	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal, nil) })
 }
 
 // save writes a text to a file that is not there yet.
