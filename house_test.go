@@ -28,7 +28,7 @@ var (
 		"github.com/charmbracelet/...", "github.com/muesli/termenv", "github.com/alecthomas/chroma/...", "golang.org/x/term",
 		"aipscope/ui/...", "aipscope/themes",
 	}
-	outside = []string{"os/...", "net", "net/http/...", "io/fs", "path/filepath", "database/sql/...", "log/...", "syscall", "crypto/rand", "math/rand/..."}
+	outside = []string{"os/...", "net", "net/url", "net/http/httptest", "io/fs", "path/filepath", "database/sql/...", "log/...", "syscall", "crypto/rand", "math/rand/..."}
 	testers = []string{"testing/...", "go.uber.org/goleak", "github.com/rogpeppe/...", "github.com/charmbracelet/x/vt", "github.com/charmbracelet/x/exp/..."}
 )
 
