@@ -30,7 +30,7 @@ func documents(t *testing.T) []string {
 	if len(files) == 0 {
 		t.Fatal("there are no documents")
 	}
-	return append(files, "README.md")
+	return append(files, "README.md", "CONTRIBUTING.md")
 }
 
 // command is one command of a document, and the output that is shown behind it.
