@@ -3,7 +3,8 @@
 GO      ?= go
 BIN     := bin/aipscope
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION)
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION) -X aipscope/ui/cli.revision=$(COMMIT)
 
 # The race detector needs cgo and a C compiler.
 CC_FOUND := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 || command -v clang >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; [ $$? = 0 ] && echo yes)
@@ -12,7 +13,7 @@ RACE     := $(if $(CC_FOUND),-race)
 # How long `make fuzz` runs each target.
 FUZZTIME ?= 1m
 
-.PHONY: help run build test terminal fuzz check fmt clean
+.PHONY: help run build test terminal screenshots fuzz check fmt clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -34,6 +35,10 @@ endif
 
 terminal: ## run the tests that drive the console on a pseudo-terminal; they want a quiet machine
 	$(GO) test -tags terminal -run 'Terminal|CtrlZ|Revealed' .
+
+screenshots: ## play the scenes of ui/pictures_test.go, and paint them into docs/images
+	@mkdir -p docs/images
+	$(GO) test ./ui -count 1 -run TestPictures -paint ../docs/images
 
 fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 	@set -e; for pkg in $$($(GO) list ./...); do \

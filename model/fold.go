@@ -1,10 +1,8 @@
 package model
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,12 +61,11 @@ type fold struct {
 	steps   []ToolStep
 	byKey   map[string]*Tool
 	running map[string][]string // by name: keys without a correlation ID, oldest first
-	marked  map[string]int      // by key: the segment that shows where the tool began
 	left    int                 // index of the first tool that may still run although the turn is over
 	ordinal map[string]int
 
-	texts     map[string]*contentText // Responses content items, for output_text.done
-	callStart int                     // where in the last text segment the current model call began
+	texts     map[string]contentText // Responses content items, for output_text.done
+	callStart int                    // where in the last text segment the current model call began
 	waiting   *Waiting
 	interact  string
 
@@ -85,6 +82,7 @@ type fold struct {
 	failures []failure
 	breaches []breach
 	ended    bool // a done or error chunk was folded
+	replied  bool // the result was folded, too: a turn that did not stream
 }
 
 // failure is a sign of an error in the stream; breach one of broken integrity.
@@ -94,26 +92,24 @@ type failure struct {
 }
 type breach = failure
 
-// contentText hashes the deltas of one content item as they come, so that its
-// whole text can be checked without holding it twice.
+// contentText says where the deltas of one content item are, so that its whole
+// text can be checked.
 type contentText struct {
-	sum  hash.Hash
-	n    int
-	done bool // its whole text came
+	segments []int32
+	done     bool // its whole text came
 }
 
 func newFold() fold {
 	return fold{
 		byKey:   map[string]*Tool{},
 		running: map[string][]string{},
-		marked:  map[string]int{},
 		ordinal: map[string]int{},
-		texts:   map[string]*contentText{},
+		texts:   map[string]contentText{},
 	}
 }
 
-// foldEntry folds the frame of the i-th entry, and marks in the entry what it did.
-func (t *Turn) foldEntry(e *Entry, i int) {
+// foldEntry folds the frame of the next entry, and marks in the entry what it did.
+func (t *Turn) foldEntry(e *Entry) {
 	f := &e.frame
 	if !e.Recovered {
 		if t.ended {
@@ -285,35 +281,44 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 	t.answer.WriteString(text)
 	t.letters += utf8.RuneCountInString(text)
 	if e.frame.Family == hermes.FamilyResponses {
-		c := t.texts[message]
-		if c == nil {
-			c = &contentText{sum: sha256.New()}
+		c, at := t.texts[message], int32(e.Segment)
+		if n := len(c.segments); n == 0 || c.segments[n-1] != at {
+			c.segments = append(c.segments, at)
 			t.texts[s.Message] = c
 		}
 		if c.done {
 			t.breaches = append(t.breaches, breach{"a delta came behind its output_text.done", e.Sequence})
 		}
-		c.sum.Write([]byte(text))
-		c.n += len(text)
 	}
+}
+
+// says reports whether the content item's deltas are the text.
+func (t *Turn) says(c contentText, text string) bool {
+	for _, i := range c.segments {
+		var ok bool
+		if text, ok = strings.CutPrefix(text, t.segments[i].Text()); !ok {
+			return false
+		}
+	}
+	return text == ""
 }
 
 // wholeText checks a content item's whole text against its deltas. It is never
 // added to them; in a turn without any delta it is the text.
 func (t *Turn) wholeText(e *Entry) {
 	f := &e.frame
-	c := t.texts[f.Message]
-	if c == nil && len(t.texts) == 0 {
+	c, ok := t.texts[f.Message]
+	if !ok && len(t.texts) == 0 {
 		t.text(e, SegmentText, f.Message, f.Text)
-		c = t.texts[f.Message]
+		c, ok = t.texts[f.Message]
 	}
-	want := sha256.Sum256([]byte(f.Text))
 	switch {
-	case c == nil && f.Text == "":
-	case c == nil || c.n != len(f.Text) || string(c.sum.Sum(nil)) != string(want[:]):
+	case !ok && f.Text == "":
+	case !ok || !t.says(c, f.Text):
 		t.breaches = append(t.breaches, breach{"output_text.done is not what its deltas say", e.Sequence})
 	default:
 		c.done = true
+		t.texts[f.Message] = c
 	}
 }
 
@@ -406,6 +411,7 @@ func (t *Turn) foldResult() {
 	default:
 		return
 	}
+	t.replied = true
 	r := hermes.ReadReply(op, t.result.Output)
 	e := &Entry{Row: t.applied}
 	t.foldMore(e, &hermes.More{ResponseID: r.ID, SessionID: r.SessionID, Model: r.Model, Usage: r.Usage})

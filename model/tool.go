@@ -37,7 +37,10 @@ type Tool struct {
 	Duration   time.Duration // as the provider reported it, else between those times; 0 if unknown
 	Row        int64         // journal row of its last change
 
-	reported bool // Duration is the provider's
+	reported bool    // Duration is the provider's
+	marked   bool    // a segment shows where it began
+	segment  int     // that one
+	lost     [2]bool // the chunk of its start or end never came: it is a recovered event's
 }
 
 // tool folds one change of one tool.
@@ -63,12 +66,12 @@ func (t *Turn) tool(e *Entry, c hermes.ToolChange) {
 	}
 	switch {
 	case c.Phase == hermes.ToolStart && !tool.HasStart:
-		tool.HasStart, tool.Started = true, e.Sequence
+		tool.HasStart, tool.Started, tool.lost[0] = true, e.Sequence, e.Recovered
 		if tool.Status == ToolOrphan {
 			tool.Status = ToolCompleted // the start came late
 		}
 	case c.Phase == hermes.ToolEnd && !tool.HasEnd:
-		tool.HasEnd, tool.Ended = true, e.Sequence
+		tool.HasEnd, tool.Ended, tool.lost[1] = true, e.Sequence, e.Recovered
 		t.waiting = nil
 		if tool.Status != ToolOrphan {
 			tool.Status = ToolCompleted
@@ -78,7 +81,7 @@ func (t *Turn) tool(e *Entry, c hermes.ToolChange) {
 		tool.Status = ToolFailed
 	}
 	tool.time(e)
-	t.toolMark(e, tool.Key)
+	t.toolMark(e, tool)
 	if tool.Status != before {
 		t.setStatus(tool, tool.Status, e.Sequence)
 	}
@@ -129,14 +132,14 @@ func (t *Turn) newTool(c hermes.ToolChange) *Tool {
 }
 
 // toolMark notes in the text where a tool started.
-func (t *Turn) toolMark(e *Entry, key string) {
-	if i, ok := t.marked[key]; ok {
-		e.Segment = i
+func (t *Turn) toolMark(e *Entry, tool *Tool) {
+	if tool.marked {
+		e.Segment = tool.segment
 		return
 	}
 	s := t.segment(e, SegmentTools, "")
-	s.Tools = append(s.Tools, key)
-	t.marked[key] = e.Segment
+	s.Tools = append(s.Tools, tool.Key)
+	tool.marked, tool.segment = true, e.Segment
 }
 
 // rowTools takes from the messages that end a session turn the tools that no
@@ -178,10 +181,10 @@ func (tool *Tool) time(e *Entry) {
 	if !e.Timed {
 		return
 	}
-	if tool.HasStart && tool.Started == e.Sequence {
+	if tool.HasStart && tool.Started == e.Sequence && !tool.lost[0] {
 		tool.StartedAt = e.At
 	}
-	if tool.HasEnd && tool.Ended == e.Sequence {
+	if tool.HasEnd && tool.Ended == e.Sequence && !tool.lost[1] {
 		tool.EndedAt = e.At
 	}
 	if !tool.reported && !tool.StartedAt.IsZero() && !tool.EndedAt.IsZero() {

@@ -95,6 +95,9 @@ type Turn struct {
 	confirmedTools  map[string]int64 // key to the row up to which it was seen
 	confirmedAnswer int64
 
+	snapshots []snapshot
+	spacing   int // entries from one to the next, at least
+
 	fold
 }
 
@@ -106,6 +109,7 @@ func NewTurn(action string) *Turn {
 		unlike:         map[uint64][]int64{},
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
+		spacing:        snapshotSpacing,
 		fold:           newFold(),
 	}
 }
@@ -205,19 +209,19 @@ func (t *Turn) addChunk(r *Row) bool {
 	}
 	content := r.Content()
 	e.frame, e.digest = content.Frame(t.op), content.Digest()
+	refold := false
 	if e.frame.Family == hermes.FamilyOperator {
-		t.op = hermes.OpOperator
+		refold = t.setOperation(hermes.OpOperator)
 	}
 	t.chunks++
-	dropped := false
 	if t.recovered[e.digest] > 0 && e.digest != (hermes.Digest{}) {
 		// The chunk behind an event of the aggregate came after all.
 		i := slices.IndexFunc(t.entries, func(o Entry) bool { return o.Recovered && o.digest == e.digest })
 		t.entries = slices.Delete(t.entries, i, i+1)
 		t.recovered[e.digest]--
-		dropped = true
+		refold = true
 	}
-	return t.insert(e) || dropped
+	return t.insert(e) || refold
 }
 
 func (t *Turn) addRecovered(r *Row) bool {
@@ -244,7 +248,8 @@ func (t *Turn) insert(e Entry) bool {
 			}
 		}
 		t.entries = append(t.entries, e)
-		t.foldEntry(&t.entries[n], n)
+		t.foldEntry(&t.entries[n])
+		t.keepSnapshot(n + 1)
 		return false
 	}
 	i, found := slices.BinarySearchFunc(t.entries, e, compareEntries)
@@ -277,6 +282,7 @@ func (t *Turn) lastChunk() *Entry {
 func (t *Turn) refold() {
 	t.restarts++
 	t.fold = newFold()
+	t.snapshots = nil
 	t.gaps = nil
 	var last *Entry
 	for i := range t.entries {
@@ -292,7 +298,8 @@ func (t *Turn) refold() {
 			}
 			last = e
 		}
-		t.foldEntry(e, i)
+		t.foldEntry(e)
+		t.keepSnapshot(i + 1)
 	}
 	if t.result != nil {
 		t.foldResult()
@@ -341,6 +348,7 @@ func (t *Turn) addEvent(ev *aip.Event) {
 	}
 	e := &t.entries[i]
 	e.At, e.Timed = ev.OccurredAt.Time, true
+	t.retimed(i)
 	if tool := t.byKey[e.Tool]; e.Tool != "" && tool != nil {
 		tool.time(e)
 	}

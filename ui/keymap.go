@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"aipscope/model/near"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -52,7 +54,12 @@ func Rebind(keys map[string][]string) (Keymap, error) {
 	for _, name := range sortedKeys(keys) {
 		i, ok := byName[name]
 		if !ok {
-			return Keymap{}, fmt.Errorf("no action is named %q; they are %s", name, strings.Join(sortedKeys(byName), ", "))
+			names := sortedKeys(byName)
+			meant := ""
+			if m := near.Name(name, names...); m != "" {
+				meant = fmt.Sprintf(" (did you mean %q?)", m)
+			}
+			return Keymap{}, fmt.Errorf("no action is named %q%s; they are %s", name, meant, strings.Join(names, ", "))
 		}
 		if len(keys[name]) == 0 {
 			return Keymap{}, fmt.Errorf("%s has no key", name)

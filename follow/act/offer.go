@@ -10,6 +10,7 @@ import (
 	"aipscope/follow/client"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
+	"aipscope/model/near"
 )
 
 // Catalogue is where a daemon says what it offers.
@@ -125,12 +126,11 @@ func Find(offers []Offer, id string) (Offer, bool) {
 
 // Nearest is the offered capability that was probably meant, or "".
 func Nearest(offers []Offer, id string) string {
-	best, least := "", len(id)/3+1
-	for _, o := range offers {
-		if d := distance(id, o.ID); d < least {
-			best, least = o.ID, d
-		}
+	ids := make([]string, len(offers))
+	for i, o := range offers {
+		ids[i] = o.ID
 	}
+	best := near.Name(id, ids...)
 	if _, op, ok := hermes.ParseCapability(id); ok && best == "" {
 		for _, o := range offers {
 			if o.Operation == op {
@@ -139,25 +139,4 @@ func Nearest(offers []Offer, id string) string {
 		}
 	}
 	return best
-}
-
-// distance is the number of bytes to change, add or drop between two texts.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,10 +1,13 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"aipscope/follow/client"
 	"aipscope/model"
@@ -19,6 +22,38 @@ type Reconciled struct {
 	Turn   *model.Turn
 	Status aip.Status
 	Result string // the daemon's word on the result: its status, or the code of why there is none
+}
+
+// Line is a line of what a reconciliation found: who was asked, its word, and more
+// of it. Some of it is outside text.
+type Line struct{ Who, Says, More string }
+
+// Lines are the evidence beside the stream's. id makes a provider's ID fit to be
+// shown.
+func (r Reconciled) Lines(id func(string) string) []Line {
+	word := func(w model.Word) string { return strings.ReplaceAll(string(w), "_", " ") }
+	out := []Line{
+		{"journal", word(r.Before.Word), r.Before.Reason},
+		{"stream", fmt.Sprintf("%d chunks", r.Turn.Chunks()), fmt.Sprintf("%d characters, %d tools, finish %s",
+			utf8.RuneCountInString(r.Turn.Text()), len(r.Turn.Tools()), cmp.Or(r.Turn.FinishReason(), "-"))},
+		{"daemon", string(r.Status.State), "result " + r.Result},
+	}
+	if r.Verdict.Word != r.Before.Word {
+		out = append(out, Line{"now", word(r.Verdict.Word), r.Verdict.Reason})
+	}
+	if r.Nothing != "" {
+		out = append(out, Line{"provider", "not asked", r.Nothing})
+	}
+	for _, e := range r.Evidence {
+		out = append(out, Line{e.Is, string(e.State), e.Says()}, Line{"", "", "ID " + id(e.ID) + ", read by " + e.Action})
+		if c := e.Compared(); c != "" {
+			out = append(out, Line{"", "", c})
+		}
+		if e.Resolved != "" && e.Resolved != e.ID {
+			out = append(out, Line{"", "", "it goes on in the session " + id(e.Resolved)})
+		}
+	}
+	return out
 }
 
 // How long a reconciliation reads what the journal lacks of an action: one that

@@ -11,6 +11,7 @@ import (
 
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
+	"aipscope/model/near"
 )
 
 // Fault is one way in which a daemon misbehaves on purpose.
@@ -113,7 +114,7 @@ func ParseFaults(list string) (Faults, error) {
 		i := slices.IndexFunc(table, func(f Fault) bool { return f.Name == name })
 		switch {
 		case i < 0:
-			return Faults{}, fmt.Errorf("%w: %q", ErrNoFault, name)
+			return Faults{}, unknownFault(name)
 		case given && table[i].Param == "":
 			return Faults{}, fmt.Errorf("%w: %s takes no value", ErrNoFault, name)
 		case !given:
@@ -134,6 +135,17 @@ func ParseFaults(list string) (Faults, error) {
 		f.effects = append(f.effects, e)
 	}
 	return f, nil
+}
+
+func unknownFault(name string) error {
+	names := make([]string, len(table))
+	for i, f := range table {
+		names[i] = f.Name
+	}
+	if meant := near.Name(name, names...); meant != "" {
+		return fmt.Errorf("%w: %q; did you mean %q?", ErrNoFault, name, meant)
+	}
+	return fmt.Errorf("%w: %q", ErrNoFault, name)
 }
 
 // late is how long the event of a result comes after it.

@@ -18,15 +18,14 @@ import (
 	"syscall"
 	"time"
 
+	"aipscope/model/near"
 	"aipscope/store"
 	"aipscope/ui"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
-
-// version is set by the linker.
-var version = "dev"
 
 // app is one run of the program.
 type app struct {
@@ -39,8 +38,9 @@ type app struct {
 
 	configFile string
 	flags      settings
-	set        settings // flags over environment over config file
-	look       ui.Look  // of the console, when the output is tui
+	given      *pflag.FlagSet // tells which of them were
+	set        settings       // flags over environment over config file
+	look       ui.Look        // of the console, when the output is tui
 	log        *slog.Logger
 	closers    []func() error
 	code       int
@@ -116,77 +116,59 @@ after any disconnect or crash.`,
 		Example: `  aipscope demo
   aipscope watch act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10 --url https://aip.example.org --token-file token
   aipscope submit cap:hermes_agent:prod:chat_stream --input @request.json`,
-		Version:           version,
+		Version:           builtFrom(),
 		Args:              noArgs,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.prepareFor(cmd) },
 		RunE:              a.runAlone,
 	}
-	root.SuggestionsMinimumDistance = 2
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(wrongFlag(cmd, err)) })
 	f := root.PersistentFlags()
+	a.given = f
 	f.StringVar(&a.configFile, "config", "", "config `file` (default: aipscope/config.toml in the XDG config directory)")
-	f.StringVar(&a.flags.URL, "url", "", "the daemon's `URL` (AIP_URL)")
-	f.StringVar(&a.flags.TokenFile, "token-file", "", "`file` that holds the bearer token, mode 0600 (AIP_TOKEN_FILE)")
-	f.StringVar(&a.flags.Journal, "journal", "", "journal `directory` (AIPSCOPE_JOURNAL; default: aipscope in the XDG state directory)")
-	f.BoolVar(&a.flags.Ephemeral, "ephemeral", false, "keep the journal in memory only")
-	f.StringVar(&a.flags.Theme, "theme", "", "colour `theme`")
-	f.StringVar(&a.flags.LogFile, "log-file", "", "write what happens, without content, to `file`")
-	f.StringVar(&a.flags.CAFile, "ca-file", "", "trust the certificate authorities in `file` (PEM)")
-	f.BoolVar(&a.flags.InsecureHTTP, "insecure-http", false, "allow the token over plain HTTP to addresses that are not loopback, and through proxies")
-	f.BoolVar(&a.flags.PlainScreen, "plain-screen", false, "a screen without boxes, colours and the alternate screen")
-	f.StringVar(&a.flags.Output, "output", "", "`form`: tui, text or json (default: tui on a terminal, text elsewhere)")
-	f.StringVar(&a.flags.Notify, "notify", "", "`how` the console tells of a verdict: bell, desktop (OSC 9, in tmux a bell) or none")
-	f.BoolVar(&a.flags.Mouse, "mouse", false, "let the console have the mouse: the wheel moves, a click focuses a pane")
+	for _, k := range allSettings {
+		k.define(f, &a.flags)
+	}
 	root.AddCommand(
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
 		a.reconcileCommand(), a.responseCommand(), a.sessionCommand(), a.capabilitiesCommand(),
 		a.openCommand(), a.exportCommand(), a.journalCommand(), a.serveCommand(),
+		a.configCommand(),
 	)
 	return root
 }
 
+// prepareFor prepares for a command. Cobra's own, which complete for a shell and write
+// its script, do without; what completes an argument prepares by itself, in silence.
+func (a *app) prepareFor(cmd *cobra.Command) error {
+	switch {
+	case cmd.Name() == cobra.ShellCompRequestCmd, cmd.Name() == cobra.ShellCompNoDescRequestCmd, cmd.Parent() != nil && cmd.Parent().Name() == "completion":
+		return nil
+	}
+	return a.prepare()
+}
+
+// unprepared lets a command run whatever the settings say, and without them.
+func unprepared(cmd *cobra.Command) *cobra.Command {
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return nil }
+	return cmd
+}
+
 // prepare settles the settings and opens the log.
 func (a *app) prepare() error {
-	set, err := loadSettings(a.configFile, a.getenv)
+	set, err := a.loadSettings()
 	if err != nil {
 		return usage(err)
 	}
-	over := func(dst *string, flag string) {
-		if flag != "" {
-			*dst = flag
-		}
-	}
-	over(&set.URL, a.flags.URL)
-	over(&set.TokenFile, a.flags.TokenFile)
-	over(&set.Journal, a.flags.Journal)
-	over(&set.Theme, a.flags.Theme)
-	over(&set.LogFile, a.flags.LogFile)
-	over(&set.CAFile, a.flags.CAFile)
-	over(&set.Output, a.flags.Output)
-	over(&set.Notify, a.flags.Notify)
-	set.InsecureHTTP = set.InsecureHTTP || a.flags.InsecureHTTP
-	set.PlainScreen = set.PlainScreen || a.flags.PlainScreen
-	set.Mouse = set.Mouse || a.flags.Mouse
-	set.Ephemeral = set.Ephemeral || a.flags.Ephemeral
-	switch set.Output {
-	case "":
+	if set.Output == "" {
 		set.Output = "text"
 		if a.tty != nil && terminal(a.in) != nil {
 			set.Output = "tui"
 		}
-	case "tui", "text", "json":
-	default:
-		return usage(fmt.Errorf("--output %q: it is tui, text or json", set.Output))
-	}
-	switch set.Notify {
-	case "", "none", "bell", "desktop":
-	default:
-		return usage(fmt.Errorf("--notify %q: it is bell, desktop or none", set.Notify))
 	}
 	a.set = set
 	if set.Output == "tui" {
@@ -228,18 +210,44 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usage(err error) error { return usageError{err} }
 
+// noArgs is for commands that take no argument. What stands there for a command's
+// name is told from what is too much.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return nil
-	}
-	if cmd.Parent() == nil {
-		err := fmt.Errorf("there is no command %q", args[0])
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			err = fmt.Errorf("%w; did you mean %q?", err, near[0])
+	case cmd.HasSubCommands():
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				names = append(names, c.Name())
+			}
 		}
-		return usage(err)
+		where := "there is no command"
+		if cmd.HasParent() {
+			where = cmd.CommandPath() + " has no command"
+		}
+		return usage(fmt.Errorf("%s %q%s", where, args[0], meant(args[0], names...)))
 	}
 	return usage(fmt.Errorf("%s takes no argument, it got %q", cmd.CommandPath(), args[0]))
+}
+
+// wrongFlag says which flag was probably meant by one that there is not.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var none *pflag.NotExistError
+	if !errors.As(err, &none) || none.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if name := near.Name(none.GetSpecifiedName(), names...); name != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, name)
+	}
+	return err
 }
 
 // oneArg asks for one argument, by its name.

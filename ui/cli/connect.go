@@ -28,7 +28,7 @@ func (a *app) connect() (*client.Client, []byte, error) {
 	if a.set.URL == "" {
 		return nil, nil, errNoURL
 	}
-	cfg := client.Config{URL: a.set.URL, CAFile: a.set.CAFile, Insecure: a.set.InsecureHTTP, UserAgent: "aipscope/" + version}
+	cfg := client.Config{URL: a.set.URL, CAFile: a.set.CAFile, Insecure: a.set.InsecureHTTP, UserAgent: userAgent()}
 	var secret []byte
 	if a.set.TokenFile != "" {
 		var err error

@@ -66,7 +66,7 @@ func explain(err error) string {
 	case errors.Is(err, store.ErrNoAction):
 		text += "; aipscope actions lists those that it knows"
 	case errors.Is(err, replay.ErrUnknown):
-		text += "; aipscope demo --list names them all"
+		text = andThen(text, "aipscope demo --list names them all")
 	case errors.Is(err, context.Canceled):
 		text = "interrupted"
 	}
@@ -94,6 +94,14 @@ func advise(e *client.Error) string {
 		return "this may not be a daemon's address; check --url"
 	}
 	return "try again later"
+}
+
+// andThen puts what to do behind what happened.
+func andThen(what, do string) string {
+	if strings.HasSuffix(what, "?") {
+		return what + " " + do
+	}
+	return what + "; " + do
 }
 
 // oneLine keeps an error one line, whatever outside text stands in it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"aipscope/follow/act"
 	"aipscope/model"
@@ -82,15 +83,14 @@ type reconcileLine struct {
 }
 
 func (d *desk) printReconciled(r act.Reconciled, v veil) error {
-	letters := len([]rune(r.Turn.Text()))
 	if d.set.Output != "json" {
-		return d.printReconciledText(r, letters, v)
+		return d.printReconciledText(r, v)
 	}
 	line := reconcileLine{
 		Type: "reconcile", ActionID: r.Action, Before: r.Before.Word, Verdict: r.Verdict.Word, Reason: r.Verdict.Reason, State: string(r.Status.State),
 		Result: r.Result, Evidence: []evidenceLine{}, Nothing: orNull(r.Nothing), Finding: r.Finding, Escalate: r.Escalate, Advice: append([]string{}, r.Advice...),
 		Masked: v.masker != nil,
-		Stream: map[string]any{"chunks": r.Turn.Chunks(), "characters": letters, "tools": len(r.Turn.Tools()), "finish_reason": orNull(r.Turn.FinishReason()),
+		Stream: map[string]any{"chunks": r.Turn.Chunks(), "characters": utf8.RuneCountInString(r.Turn.Text()), "tools": len(r.Turn.Tools()), "finish_reason": orNull(r.Turn.FinishReason()),
 			"response_id": orNull(r.Turn.ResponseID()), "session_id": orNull(r.Turn.SessionID())},
 	}
 	for _, e := range r.Evidence {
@@ -104,31 +104,12 @@ func (d *desk) printReconciled(r act.Reconciled, v veil) error {
 	return writeJSON(d.out, line)
 }
 
-func (d *desk) printReconciledText(r act.Reconciled, letters int, v veil) error {
+func (d *desk) printReconciledText(r act.Reconciled, v veil) error {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
-	line := func(what, says, more string) {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", what, safe.Line(says), safe.Line(more))
-	}
 	capability := r.Turn.Capability()
 	fmt.Fprintf(w, "%s\t%s\t\n", safe.Line(r.Action), safe.Line(operationOf(&capability)))
-	line("journal", words(r.Before.Word), r.Before.Reason)
-	line("stream", fmt.Sprintf("%d chunks", r.Turn.Chunks()), fmt.Sprintf("%d characters, %d tools, finish %s", letters, len(r.Turn.Tools()), dash(r.Turn.FinishReason())))
-	line("daemon", string(r.Status.State), "result "+r.Result)
-	if r.Verdict.Word != r.Before.Word {
-		line("now", words(r.Verdict.Word), r.Verdict.Reason)
-	}
-	if r.Nothing != "" {
-		line("provider", "not asked", r.Nothing)
-	}
-	for _, e := range r.Evidence {
-		line(e.Is, string(e.State), e.Says())
-		line("", "", "ID "+e.ID+", read by "+e.Action)
-		if c := e.Compared(); c != "" {
-			line("", "", c)
-		}
-		if e.Resolved != "" && e.Resolved != e.ID {
-			line("", "", "it goes on in the session "+e.Resolved)
-		}
+	for _, l := range r.Lines(func(id string) string { return id }) {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", l.Who, safe.Line(l.Says), safe.Line(l.More))
 	}
 	if err := w.Flush(); err != nil {
 		return err

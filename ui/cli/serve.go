@@ -205,7 +205,7 @@ it. The journal is temporary, and in memory only.`,
 			}
 			scenario, ok := lib.Scenario(name)
 			if !ok {
-				return usage(fmt.Errorf("%w: %q", replay.ErrUnknown, name))
+				return usage(fmt.Errorf("%w: %q%s", replay.ErrUnknown, name, meant(name, names(lib)...)))
 			}
 			return a.demo(cmd.Context(), aipd.Options{Recordings: lib, Speed: speed, Faults: faults}, scenario, opt)
 		},
@@ -225,7 +225,7 @@ func faultFlag(cmd *cobra.Command, fault *string) {
 func parseFaults(names string) (aipd.Faults, error) {
 	faults, err := aipd.ParseFaults(names)
 	if err != nil {
-		return faults, usage(fmt.Errorf("%w; --fault help lists them", err))
+		return faults, usage(errors.New(andThen(err.Error(), "--fault help lists them")))
 	}
 	return faults, nil
 }
@@ -260,6 +260,14 @@ func (a *app) listScenarios(lib *replay.Library) error {
 	return w.Flush()
 }
 
+func names(lib *replay.Library) []string {
+	var all []string
+	for _, s := range lib.Scenarios() {
+		all = append(all, s.Name)
+	}
+	return all
+}
+
 // demo runs a daemon of its own, with a journal and a token that nobody needs
 // afterwards.
 func (a *app) demo(ctx context.Context, opt aipd.Options, scenario replay.Scenario, watch watchOptions) error {
@@ -275,7 +283,7 @@ func (a *app) demo(ctx context.Context, opt aipd.Options, scenario replay.Scenar
 		return err
 	}
 	defer j.Close()
-	c, err := client.New(client.Config{URL: d.url, Token: func() ([]byte, error) { return []byte(opt.Token), nil }, UserAgent: "aipscope/" + version})
+	c, err := client.New(client.Config{URL: d.url, Token: func() ([]byte, error) { return []byte(opt.Token), nil }, UserAgent: userAgent()})
 	if err != nil {
 		return err
 	}
