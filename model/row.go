@@ -22,7 +22,7 @@ const (
 	RowError     RowKind = "error"     // an error that the daemon answered while the action was followed
 	RowResult    RowKind = "result"    // a result of this action
 	RowReplay    RowKind = "replay"    // a result that carries another action's ID
-	RowSettled   RowKind = "settled"   // a terminal state for which the daemon gave no result in time
+	RowSettled   RowKind = "settled"   // a terminal state without a result in time, or a submission that was refused
 	RowCancel    RowKind = "cancel"    // a cancellation that this console asked for, or its answer
 	RowConfirm   RowKind = "confirm"   // what the operator says was verified
 )
@@ -114,10 +114,12 @@ type Match struct {
 	Unread  int      `json:"unread,omitempty"` // events that were redacted: nothing is missing or unlike then
 }
 
-// Settled is a terminal state that stands in for a result.
+// Settled stands in for a result: a terminal state, or the code with which the
+// daemon refused the submission, so that there is no action.
 type Settled struct {
-	State    aip.State `json:"state"`
-	WaitedMS int64     `json:"waited_ms"`
+	State    aip.State `json:"state,omitempty"`
+	WaitedMS int64     `json:"waited_ms,omitempty"`
+	Code     string    `json:"code,omitempty"`
 }
 
 // Cancellation is one step of a cancel: asked (with a reason), or answered by

@@ -27,7 +27,11 @@ import (
 func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	t := &table{desk: f.desk}
 	t.faces = append(t.faces, f)
-	desk, err := t.run(ctx, f.options.timeout, f.console())
+	cfg := f.console()
+	if f.live {
+		cfg.Office = t.office()
+	}
+	desk, err := t.run(ctx, f.options.timeout, cfg)
 	if err != nil {
 		return "", err
 	}
@@ -36,6 +40,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
+	f.refused = turn.Refused() != ""
 	f.code = exitOf(t.tell(ctx, desk)[f].Word)
 	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
 		f.code = exitInterrupted
@@ -54,6 +59,7 @@ func (f *face) console() ui.Config {
 	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
 	if f.log != nil {
 		cfg.Export = f.export
+		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) { return allRows(ctx, f.log, after) }
 	}
 	cfg.Terminal = func(seq string) error {
 		s := f.screen.Load()

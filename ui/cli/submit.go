@@ -108,9 +108,18 @@ func (d *desk) warnKey(ctx context.Context, action string, req model.Request) er
 	if req.IdempotencyKey == "" {
 		return nil
 	}
+	use, err := d.keyUse(ctx, action, req)
+	if err == nil && use != "" {
+		fmt.Fprintf(d.err, "aipscope: warning: %s\n", safe.Line(use))
+	}
+	return err
+}
+
+// keyUse is which earlier request of the journal has the key, or "".
+func (d *desk) keyUse(ctx context.Context, action string, req model.Request) (string, error) {
 	known, err := d.requests(ctx, req.Capability)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, k := range known {
 		if k.Action == action || k.Request.IdempotencyKey != req.IdempotencyKey {
@@ -120,10 +129,9 @@ func (d *desk) warnKey(ctx context.Context, action string, req model.Request) er
 		if act.SameRequest(k.Request, req) {
 			what = "for this same request: the daemon answers with its result"
 		}
-		fmt.Fprintf(d.err, "aipscope: warning: the key was used by %s %s\n", safe.Line(k.Action), what)
-		return nil
+		return fmt.Sprintf("the key was used by %s %s", k.Action, what), nil
 	}
-	return nil
+	return "", nil
 }
 
 // request reads and checks what is to be sent.
@@ -179,6 +187,10 @@ func (a *app) readInput(input string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compactInput(raw, from)
+}
+
+func compactInput(raw []byte, from string) (json.RawMessage, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, usage(fmt.Errorf("%s is no JSON: %w", from, err))
@@ -231,21 +243,27 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		return d.detach(ctx, actor, posted)
 	}
 	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
-	watching, refuse := context.WithCancelCause(ctx)
-	defer refuse(nil)
-	answered := make(chan error, 1)
+	watching, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	answered, ended := make(chan struct{}), make(chan error, 1)
 	d.spawn(func() {
 		err := <-posted
-		if err != nil {
-			refuse(err)
+		if err != nil && !act.TurnedAway(err) {
+			give(err)
 		}
-		answered <- err
+		ended <- err
+		close(answered) // one that was turned away ends by its journal
 	})
 	s.watch.posted = answered
 	s.watch.capability = req.Capability
 	err = d.watch(watching, action, s.watch)
 	if cause := context.Cause(watching); cause != nil && ctx.Err() == nil && !errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("submit %s: %w", action, cause)
+	}
+	if d.refused {
+		if refused := <-ended; refused != nil {
+			return fmt.Errorf("submit %s: %w", action, refused)
+		}
 	}
 	return err
 }
