@@ -121,7 +121,7 @@ func (d *offers) view(w, h int) []string {
 	st := d.st
 	w = min(w-4, 96)
 	lines := []string{" " + st.dim.in("capability ") + st.field(d.input, max(1, w-16)), ""}
-	rows := max(1, h-8)
+	rows := max(1, h-9)
 	switch {
 	case d.task.running():
 		lines = append(lines, " "+st.dim.in("asking the daemon what it offers"))

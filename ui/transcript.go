@@ -12,7 +12,6 @@ import (
 	"aipscope/model/safe"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // transcript is a session's latest messages, rendered.
@@ -137,13 +136,13 @@ func (q layout) body(m hermes.SessionMessage, tool bool) []string {
 	}
 	var out []string
 	if !q.revealed || tool {
-		lines := strings.Split(ansi.Hardwrap(safe.Text(strings.TrimRight(m.Text, "\n")), q.width, true), "\n")
-		for i, l := range lines {
-			if i == mostToolLines && len(lines) > mostToolLines+1 {
-				out = append(out, "  "+st.dim.in("… "+counted(len(lines)-i, "more line", "more lines")))
-				break
+		said := newText(safe.Text(strings.TrimRight(m.Text, "\n")), q.width)
+		for i := range said.starts {
+			if left := len(said.starts) - i; i == mostToolLines && left > 1 {
+				return append(out, "  "+st.dim.in("… "+counted(left, "more line", "more lines")))
 			}
-			out = append(out, "  "+st.dim.in(l))
+			line, _ := said.line(i)
+			out = append(out, "  "+st.dim.in(line))
 		}
 		return out
 	}
