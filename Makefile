@@ -48,8 +48,9 @@ fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 		done; \
 	done
 
-check: ## vet, and formatting
+check: ## vet, staticcheck, and formatting
 	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 
 fmt: ## format the code

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -52,11 +53,15 @@ func (f *follower) readPages(ctx context.Context) error {
 	if f.stuck() && f.cursor != "" {
 		return nil
 	}
+	var content maphash.Hash // of a page: one that comes again leads nowhere, whatever its cursor is
+	var before uint64
 	for nowhere := 0; ; {
 		count, taken, cursor, duplicates := 0, 0, f.cursor, f.duplicates
+		content.Reset()
 		each := func(what string, decode func([]byte, time.Time) (frame, bool)) func(json.RawMessage) error {
 			return func(raw json.RawMessage) error {
 				count++
+				content.Write(raw)
 				if len(raw) > f.cfg.MaxEvent {
 					return &TooLargeError{Cursor: f.cursor, Size: len(raw), Limit: f.cfg.MaxEvent}
 				}
@@ -81,7 +86,9 @@ func (f *follower) readPages(ctx context.Context) error {
 		if err := errors.Join(err, f.flush(ctx)); err != nil {
 			return err
 		}
-		if f.cursor != cursor || taken > f.duplicates-duplicates {
+		again := content.Sum64() == before
+		before = content.Sum64()
+		if f.cursor != cursor && !again || taken > f.duplicates-duplicates {
 			nowhere = 0
 		} else if nowhere++; nowhere == maxNowhere {
 			return nil

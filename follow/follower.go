@@ -11,13 +11,15 @@ import (
 	"github.com/tmaxmax/go-sse"
 
 	"aipscope/model"
+	"aipscope/model/aip"
 )
 
 const (
 	batchFrames = 256                    // frames of one commit at most
 	batchTime   = 20 * time.Millisecond  // how long a frame may wait for its commit
 	silenceTime = 15 * time.Second       // without news, then the status is read
-	lullTime    = time.Second            // without a frame behind a terminal state, then draining begins
+	lullTime    = time.Second            // without news behind a terminal state, then draining begins
+	lookTime    = 100 * time.Millisecond // between two looks at what is due beside a stream that never rests
 	backoffBase = 250 * time.Millisecond // of the first wait, before jitter
 	backoffCap  = 30 * time.Second
 	maxWait     = 5 * time.Minute // at most, whatever the daemon asks for
@@ -54,6 +56,7 @@ type follower struct {
 	pending []model.Row // not committed
 	next    string      // the cursor behind pending, or ""
 	frames  int         // events and chunks in pending
+	room    int         // that the last commit took: the next one is like it
 	since   time.Time   // of the oldest in pending
 
 	held       []model.Held        // provider frames of the journal, for the match
@@ -62,6 +65,8 @@ type follower struct {
 	resulted   bool   // by a result
 	whole      bool   // settled by a follower, which reads all chunks first
 	stands     bool   // the journal began with a terminal state in a result's place
+	refused    bool   // the daemon refused the submission, and nothing of the action was seen
+	signed     bool   // something of it was seen
 	followed   bool   // the journal holds an event or a chunk
 	once       bool   // the journal held the outcome: the first trouble ends the asking
 	early      bool   // settled by the answer to a submission: chunks may still have to be read
@@ -78,13 +83,14 @@ type follower struct {
 	lost       bool   // the daemon lost the cursor, and has sent nothing since
 	losses     int    // cursors that it lost while the rest was read, since the last progress
 
-	probing   bool // a status is being asked for
-	again     bool // once more when it is answered
-	probes    chan probe
-	silence   *time.Timer
-	lastFrame time.Time // or the last status that was asked for
-	lastNews  time.Time // the last frame that was not known, or the last status that was asked for
-	over      bool      // the state was terminal when last asked for
+	probing  bool // a status is being asked for
+	again    bool // once more when it is answered
+	probes   chan probe
+	silence  *time.Timer
+	opened   time.Time // the stream
+	lastNews time.Time // the last frame that was not known, or the last status that was asked for
+	lastLook time.Time // at what is due beside the stream
+	over     bool      // the state was terminal when last asked for
 
 	err error // why the watch ends, nil when settled
 }
@@ -113,6 +119,8 @@ func (f *follower) run(ctx context.Context) error {
 	case f.settled:
 		// The answer to a submission settled it before anything was followed.
 		f.once, f.early, start = true, true, f.drain
+	case f.refused:
+		f.once, start = true, f.knows
 	case f.stands:
 		// A result may have come since, and it wins over the state.
 		f.once, start = true, f.result
@@ -127,6 +135,29 @@ func (f *follower) run(ctx context.Context) error {
 		next = next(ctx)
 	}
 	return f.because(ctx, f.err)
+}
+
+// knows asks once whether the daemon knows an action whose submission it refused:
+// something else may have brought it there, and then it is followed.
+func (f *follower) knows(ctx context.Context) step {
+	s, raw, err := f.cfg.Client.Status(ctx, f.action)
+	if err != nil || s.State == aip.StateUnknown || s.State == "" {
+		return f.finish(nil)
+	}
+	if err := f.status(ctx, s, raw); err != nil {
+		return f.failed(ctx, err, f.knows)
+	}
+	f.once = false
+	return f.connect
+}
+
+// sign notes that something of the action was seen: if its submission was refused,
+// something else took it.
+func (f *follower) sign() {
+	f.signed = true
+	if f.refused {
+		f.refused, f.stands, f.settled, f.whole = false, false, false, false
+	}
 }
 
 func (f *follower) because(ctx context.Context, err error) error {
@@ -152,6 +183,7 @@ func (f *follower) readHistory(ctx context.Context) error {
 	if f.settled && !f.resulted {
 		f.stands, f.settled = true, false
 	}
+	f.refused = f.refused && f.stands
 	f.out.historyEnds()
 	var err error
 	if f.cursor, err = f.cfg.Log.Cursor(ctx); err != nil {
@@ -168,19 +200,30 @@ func (f *follower) observe(rows []model.Row) {
 		switch {
 		case r.Kind == model.RowEvent:
 			f.followed = true
+			f.sign()
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
-			if h, ok := model.HeldOf(r.Chunk); ok {
+			f.sign()
+			if h, ok := model.HeldOf(&r); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
 			if r.Result.Settles() {
 				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil
+			} else {
+				f.sign()
+			}
+		case r.Kind == model.RowSettled && r.Settled != nil && r.Settled.Code != "":
+			if !f.signed {
+				f.refused, f.settled, f.whole = true, true, true
 			}
 		case r.Kind == model.RowSettled:
-			f.settled, f.whole = true, true
+			f.refused, f.settled, f.whole = false, true, true
 		case r.Kind == model.RowStatus && r.Status != nil:
 			f.lastStatus = gist(*r.Status)
+			if r.Status.State != aip.StateUnknown {
+				f.sign()
+			}
 		case r.Kind == model.RowError && r.Error != nil:
 			if d := r.Error.Detail("digest"); d != "" {
 				f.noted[d] = struct{}{}
@@ -216,7 +259,7 @@ func (f *follower) connect(ctx context.Context) step {
 
 // follow reads the stream to its end, whatever that is.
 func (f *follower) follow(ctx context.Context, s *stream) step {
-	f.lastFrame = time.Now()
+	f.opened = time.Now()
 	end := errCut
 	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
 		if err == nil && ev.Data != "" {
@@ -271,9 +314,12 @@ func (f *follower) frame(ctx context.Context, name string, data []byte) error {
 
 // take puts an event or a chunk up for the next commit.
 func (f *follower) take(ctx context.Context, r model.Row) error {
-	f.lastFrame, f.lost = r.At, false
+	f.lost = false
 	if len(f.pending) == 0 {
 		f.since = r.At
+	}
+	if cap(f.pending) == 0 {
+		f.pending = make([]model.Row, 0, f.room)
 	}
 	f.pending = append(f.pending, r)
 	f.frames++
@@ -308,6 +354,7 @@ func (f *follower) flush(ctx context.Context) error {
 	}
 	rows, frames, cursor := f.pending, f.frames, f.next
 	f.pending, f.frames, f.next = nil, 0, ""
+	f.room = min(len(rows)+1, batchFrames)
 	stored := cursor
 	if !f.keepCursor {
 		stored = ""
@@ -386,10 +433,11 @@ func (f *follower) addRow(ctx context.Context, row model.Row) error {
 // what else is due: statuses, pokes. Its error ends what the follower is at.
 func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan time.Time) (piece, error) {
 	for {
+		f.lastLook = time.Now()
 		var lull <-chan time.Time
 		var timer *time.Timer
 		if f.over && in != nil {
-			timer = time.NewTimer(lullTime - time.Since(f.lastFrame))
+			timer = time.NewTimer(f.untilLull())
 			lull = timer.C
 		}
 		var p piece
@@ -403,24 +451,11 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 		case <-lull:
 			err = errState
 		case r := <-f.probes:
-			if err = f.probed(ctx, r); errors.Is(err, errState) && in != nil {
-				err = nil // unless the stream has nothing to say, it may end by itself
-			}
-			if err == nil {
-				err = f.overtaken()
-			}
+			err = f.told(ctx, r, in != nil)
 		case <-f.silence.C:
-			// A link that is cut again and again, or repeats itself, is as silent.
-			rest := silenceTime - time.Since(f.lastNews)
-			if rest <= 0 {
-				f.probe(ctx)
-				rest = silenceTime
-			}
-			f.silence.Reset(rest)
+			f.silent(ctx)
 		case <-f.pokes:
-			if err = f.absorb(ctx); err == nil {
-				f.probe(ctx)
-			}
+			err = f.poked(ctx)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -431,6 +466,62 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 			return p, err
 		}
 	}
+}
+
+// look does what is due beside a stream that always has more to read: one may
+// repeat itself for ever.
+func (f *follower) look(ctx context.Context) error {
+	if time.Since(f.lastLook) < lookTime {
+		return nil
+	}
+	f.lastLook = time.Now()
+	if f.over && f.untilLull() <= 0 {
+		return errState
+	}
+	select {
+	case r := <-f.probes:
+		return f.told(ctx, r, true)
+	case <-f.silence.C:
+		f.silent(ctx)
+	case <-f.pokes:
+		return f.poked(ctx)
+	default:
+	}
+	return context.Cause(ctx)
+}
+
+// untilLull is how long a stream may still go without news of an action that is
+// over.
+func (f *follower) untilLull() time.Duration {
+	return lullTime - min(time.Since(f.opened), time.Since(f.lastNews))
+}
+
+// told takes in a status. A stream may end by itself behind a terminal one,
+// unless it has nothing to say.
+func (f *follower) told(ctx context.Context, r probe, streams bool) error {
+	if err := f.probed(ctx, r); err != nil && !(streams && errors.Is(err, errState)) {
+		return err
+	}
+	return f.overtaken()
+}
+
+// silent asks for the status when there was no news for long. A link that is cut
+// again and again, or repeats itself, is as silent as one without a frame.
+func (f *follower) silent(ctx context.Context) {
+	rest := silenceTime - time.Since(f.lastNews)
+	if rest <= 0 {
+		f.probe(ctx)
+		rest = silenceTime
+	}
+	f.silence.Reset(rest)
+}
+
+func (f *follower) poked(ctx context.Context) error {
+	err := f.absorb(ctx)
+	if err == nil {
+		f.probe(ctx)
+	}
+	return err
 }
 
 // retry waits and tries again; while it follows, a terminal state ends the wait.

@@ -22,8 +22,7 @@ type probe struct {
 // probe asks for the status without waiting for it, so that frames are read
 // meanwhile.
 func (f *follower) probe(ctx context.Context) {
-	f.lastFrame = time.Now()
-	f.lastNews = f.lastFrame
+	f.lastNews = time.Now()
 	if f.probing {
 		f.again = true
 		return
@@ -36,10 +35,7 @@ func (f *follower) probe(ctx context.Context) {
 				p.result = &r
 			}
 		}
-		select {
-		case f.probes <- p:
-		case <-ctx.Done():
-		}
+		f.probes <- p // there is room: one at a time is under way
 	})
 }
 

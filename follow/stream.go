@@ -12,7 +12,8 @@ import (
 // chance to commit, and then waits for bytes and for everything else at once.
 type stream struct {
 	f    *follower
-	ctx  context.Context
+	ctx  context.Context // of the watch: what is begun while the stream is read may outlive it
+	end  context.Context // of the stream
 	stop context.CancelFunc
 	body io.ReadCloser
 	in   chan piece
@@ -34,8 +35,8 @@ type piece struct {
 const readSize = 32 << 10
 
 func (f *follower) open(ctx context.Context, body io.ReadCloser) *stream {
-	ctx, stop := context.WithCancel(ctx)
-	s := &stream{f: f, ctx: ctx, stop: stop, body: body, in: make(chan piece), free: make(chan []byte, 2)}
+	end, stop := context.WithCancel(ctx)
+	s := &stream{f: f, ctx: ctx, end: end, stop: stop, body: body, in: make(chan piece), free: make(chan []byte, 2)}
 	s.free <- make([]byte, readSize)
 	s.free <- make([]byte, readSize)
 	f.spawn(s.pump)
@@ -54,13 +55,13 @@ func (s *stream) pump() {
 		var p piece
 		select {
 		case p.buf = <-s.free:
-		case <-s.ctx.Done():
+		case <-s.end.Done():
 			return
 		}
 		p.n, p.err = s.body.Read(p.buf)
 		select {
 		case s.in <- p:
-		case <-s.ctx.Done():
+		case <-s.end.Done():
 			return
 		}
 		if p.err != nil {
@@ -116,7 +117,7 @@ func (s *stream) more() error {
 func (s *stream) fetch() (piece, error) {
 	select {
 	case p := <-s.in:
-		return p, nil
+		return p, s.f.look(s.ctx)
 	default:
 	}
 	if err := s.f.flush(s.ctx); err != nil {

@@ -37,7 +37,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 // one was too large.
 func framesOf(t testing.TB, limit int, body ...[]byte) (frames []string, tooLarge bool) {
 	t.Helper()
-	f := &follower{cfg: Config{MaxEvent: limit}, silence: time.NewTimer(time.Hour), lastFrame: time.Now(), probes: make(chan probe)}
+	f := &follower{cfg: Config{MaxEvent: limit}, silence: time.NewTimer(time.Hour), probes: make(chan probe)}
 	defer f.silence.Stop()
 	s := f.open(t.Context(), &pieces{slices.Clone(body)})
 	defer func() {
@@ -128,4 +128,24 @@ func FuzzStream(f *testing.F) {
 			}
 		}
 	})
+}
+
+// endless is a body that always has more.
+type endless struct{}
+
+func (endless) Close() error { return nil }
+
+func (endless) Read(b []byte) (int, error) { return copy(b, ": the same again\n"), nil }
+
+func TestAStreamThatNeverRestsIsLeftWhenTheActionIsOver(t *testing.T) {
+	f := &follower{cfg: Config{MaxEvent: 1 << 20}, silence: time.NewTimer(time.Hour), over: true}
+	defer f.silence.Stop()
+	s := f.open(t.Context(), endless{})
+	defer func() {
+		s.close()
+		f.helpers.Wait()
+	}()
+	if _, err := io.Copy(io.Discard, s); !errors.Is(err, errState) {
+		t.Errorf("it ended with %v", err)
+	}
 }

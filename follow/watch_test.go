@@ -211,6 +211,37 @@ func TestRepeatedPages(t *testing.T) {
 	})
 }
 
+// A daemon that sends one page for ever, by the stream or under ever new cursors,
+// does not keep a finished action from its verdict.
+func TestOnePageForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(3)
+		d := newFake(t, items)
+		d.terminal = false
+		d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			for r.Context().Err() == nil {
+				stream(w, d.wire(0))
+				select {
+				case <-time.After(300 * time.Millisecond):
+				case <-r.Context().Done():
+				}
+			}
+			return true
+		}
+		d.onPage = func(n int, w http.ResponseWriter, r *http.Request) bool {
+			if n < 20 {
+				say(w, 200, fmt.Sprintf(`{"action_events":{"action_id":"act_a","events":[],"chunks":[%s],"cursor":"c%d","terminal":true}}`, items[5].body, n%7))
+			}
+			return n < 20
+		}
+		s := run(t, d, &followtest.Log{})
+		s.whole(t, items)
+		if n := d.calledTimes("page"); n > 10 {
+			t.Errorf("%d pages were read", n)
+		}
+	})
+}
+
 func TestResumesBehindTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		items := turn(8)
@@ -250,6 +281,52 @@ func TestResumesBehindTheJournal(t *testing.T) {
 			t.Errorf("asked behind %q, with %d rows of history, links %+v", asked, history, s.links[0])
 		}
 	})
+}
+
+// A submission that was refused is over, unless the daemon knows the action all
+// the same.
+func TestARefusedSubmissionIsFollowedOnlyWhereTheDaemonKnowsTheAction(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  aip.State
+		down   bool
+		chunks int
+	}{
+		"the daemon does not know it":           {state: aip.StateUnknown},
+		"the daemon is down":                    {down: true},
+		"the daemon has it, whoever brought it": {state: aip.StateRunning, chunks: 4},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			row, err := model.NewRow(model.RowSettled, time.Now(), &model.Settled{Code: "policy.denied"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := &followtest.Log{}
+			if _, err := log.Commit(t.Context(), 0, []model.Row{row}, ""); err != nil {
+				t.Fatal(err)
+			}
+			d := newFake(t, turn(4))
+			d.onStatus = func(_ int, w http.ResponseWriter) {
+				if c.down {
+					say(w, 503, refusal("storage.unavailable", "temporary"))
+					return
+				}
+				say(w, 200, status(string(c.state)))
+			}
+			s := run(t, d, log)
+			chunks, results := 0, 0
+			for _, r := range s.rows {
+				switch r.Kind {
+				case model.RowChunk:
+					chunks++
+				case model.RowResult:
+					results++
+				}
+			}
+			if chunks != c.chunks || results != min(1, c.chunks) || s.last.Err != nil {
+				t.Errorf("%d chunks, %d results, %v", chunks, results, s.last.Err)
+			}
+		})
+	}
 }
 
 func TestSettledJournalsAreHistory(t *testing.T) {
@@ -604,6 +681,42 @@ func TestSilentStreamsAreAskedAbout(t *testing.T) {
 		}
 		if s.last.Err != nil || s.links[len(s.links)-1].State != follow.Settled {
 			t.Errorf("%v after %s", s.last.Err, s.states())
+		}
+	})
+}
+
+// A stream may end while the status is being asked for, again and again: the
+// answer counts all the same, and the next question is asked.
+func TestAStatusOutlivesTheStreamThatAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(2)
+		d := newFake(t, items)
+		d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			stream(w, ": nothing yet\n\n")
+			time.Sleep(15500 * time.Millisecond)
+			cut()
+			return true
+		}
+		d.onStatus = func(n int, w http.ResponseWriter) {
+			if n > 0 {
+				time.Sleep(3 * time.Second)
+			}
+			say(w, 200, status(map[bool]string{true: "completed", false: "running"}[n >= 8]))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		w := d.watch(t, &followtest.Log{})
+		for {
+			b, err := w.Next(ctx)
+			if err != nil {
+				t.Fatalf("%v after %d statuses", err, d.calledTimes("status"))
+			}
+			if b.Done {
+				break
+			}
+		}
+		if n := d.calledTimes("status"); n < 9 {
+			t.Errorf("it ended after %d statuses", n)
 		}
 	})
 }

@@ -104,13 +104,15 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 			// forgotten meanwhile and begins anew.
 			head: max(head, after),
 		}
+		done.Rows = slices.Grow(done.Rows, len(rows))
 		for _, r := range rows {
-			stored, err := b.add(ctx, r)
+			r.At = timeOf(nanos(r.At))
+			known, err := b.add(ctx, &r)
 			if err != nil {
 				return err
 			}
-			if stored.Number != 0 {
-				done.Rows = append(done.Rows, stored)
+			if !known {
+				done.Rows = append(done.Rows, r)
 			}
 		}
 		done.Duplicates = b.duplicates
@@ -138,28 +140,31 @@ func (l *Log) create(ctx context.Context, tx *sql.Tx) (int64, error) {
 	return r.LastInsertId()
 }
 
-// complete copies rows and decodes those that came as raw bytes alone, so that
-// what is committed can be read back.
+// complete decodes rows that came as raw bytes alone, in a copy, so that what is
+// committed can be read back.
 func complete(rows []model.Row) ([]model.Row, error) {
-	rows = slices.Clone(rows)
-	for i, r := range rows {
-		if r.Kind == "" || len(r.Raw) == 0 {
+	copied := false
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.Kind == "" || len(r.Raw) == 0:
 			return nil, fmt.Errorf("row %d of the commit has no kind or no body", i)
+		case decoded(r):
+			continue
+		case !copied:
+			rows, copied = slices.Clone(rows), true
 		}
-		if !decoded(r) {
-			var err error
-			if r, err = model.DecodeRow(r.Kind, r.At, r.Raw); err != nil {
-				return nil, fmt.Errorf("row %d of the commit: %w", i, err)
-			}
+		whole, err := model.DecodeRow(r.Kind, r.At, r.Raw)
+		if err != nil {
+			return nil, fmt.Errorf("row %d of the commit: %w", i, err)
 		}
-		r.At = timeOf(nanos(r.At))
-		rows[i] = r
+		rows[i] = whole
 	}
 	return rows, nil
 }
 
 // decoded reports whether the field that a row's kind calls for is set.
-func decoded(r model.Row) bool {
+func decoded(r *model.Row) bool {
 	switch r.Kind {
 	case model.RowRequest:
 		return r.Request != nil
@@ -207,27 +212,25 @@ type batch struct {
 	last       int64
 }
 
-// add stores a row and returns it numbered, or with number 0 where the journal
-// holds it already.
-func (b *batch) add(ctx context.Context, r model.Row) (model.Row, error) {
-	known, err := b.unchanged(ctx, r)
-	if err != nil {
-		return model.Row{}, err
+// add stores a row and numbers it, or reports that the journal holds it already.
+func (b *batch) add(ctx context.Context, r *model.Row) (known bool, err error) {
+	if known, err = b.unchanged(ctx, r); err != nil {
+		return false, err
 	}
 	if !known {
-		if known, err = b.put(ctx, &r, keyOf(r)); err != nil {
-			return model.Row{}, err
+		if known, err = b.put(ctx, r); err != nil {
+			return false, err
 		}
 	}
 	if known && r.Kind == model.RowChunk {
-		var same bool
-		if same, err = b.sameChunk(ctx, r); err != nil {
-			return model.Row{}, err
+		same, err := b.sameChunk(ctx, r)
+		if err != nil {
+			return false, err
 		}
 		if !same {
 			r.Kind = model.RowConflict
-			if known, err = b.put(ctx, &r, keyOf(r)); err != nil {
-				return model.Row{}, err
+			if known, err = b.put(ctx, r); err != nil {
+				return false, err
 			}
 		}
 	}
@@ -236,7 +239,7 @@ func (b *batch) add(ctx context.Context, r model.Row) (model.Row, error) {
 		case model.RowEvent, model.RowChunk, model.RowConflict, model.RowResult, model.RowReplay:
 			b.duplicates++
 		}
-		return model.Row{}, nil
+		return true, nil
 	}
 	if r.Kind == model.RowChunk {
 		b.chunks++
@@ -247,12 +250,12 @@ func (b *batch) add(ctx context.Context, r model.Row) (model.Row, error) {
 			b.first = at
 		}
 	}
-	return r, b.note(ctx, r)
+	return false, b.note(ctx, r)
 }
 
 // put inserts a row under the next number and reports whether the journal holds
 // it already.
-func (b *batch) put(ctx context.Context, r *model.Row, key []byte) (known bool, err error) {
+func (b *batch) put(ctx context.Context, r *model.Row) (known bool, err error) {
 	if b.head >= maxNumber {
 		return false, fmt.Errorf("the action has %d rows, which is as many as a journal can hold", maxNumber)
 	}
@@ -260,7 +263,7 @@ func (b *batch) put(ctx context.Context, r *model.Row, key []byte) (known bool, 
 	if r.Chunk != nil {
 		sequence = int64(r.Chunk.Sequence)
 	}
-	if key != nil {
+	if key := keyOf(r); key != nil {
 		unique = key
 	}
 	res, err := b.insert.ExecContext(ctx, b.action<<numberBits|(b.head+1), b.action, string(r.Kind), nanos(r.At), sequence, unique, []byte(r.Raw))
@@ -277,7 +280,7 @@ func (b *batch) put(ctx context.Context, r *model.Row, key []byte) (known bool, 
 
 // sameChunk reports whether the chunk that is stored under r's sequence says the
 // same. Equal bytes are the usual case.
-func (b *batch) sameChunk(ctx context.Context, r model.Row) (bool, error) {
+func (b *batch) sameChunk(ctx context.Context, r *model.Row) (bool, error) {
 	var stored []byte
 	err := b.chunk.QueryRowContext(ctx, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
 	if err != nil {
@@ -288,7 +291,7 @@ func (b *batch) sameChunk(ctx context.Context, r model.Row) (bool, error) {
 
 // unchanged reports whether a row says what the journal holds already, for the
 // kinds where a key alone cannot tell.
-func (b *batch) unchanged(ctx context.Context, r model.Row) (bool, error) {
+func (b *batch) unchanged(ctx context.Context, r *model.Row) (bool, error) {
 	switch r.Kind {
 	case model.RowStatus, model.RowSettled:
 		var last []byte
@@ -313,7 +316,7 @@ func (b *batch) unchanged(ctx context.Context, r model.Row) (bool, error) {
 const selectRare = `SELECT body FROM rows WHERE action = ? AND kind = ? AND kind <> 'chunk' AND kind <> 'event'`
 
 // anyResult reports whether the journal holds r's result, compared or not.
-func (b *batch) anyResult(ctx context.Context, r model.Row) (bool, error) {
+func (b *batch) anyResult(ctx context.Context, r *model.Row) (bool, error) {
 	found, err := b.tx.QueryContext(ctx, selectRare, b.action, string(r.Kind))
 	if err != nil {
 		return false, err
@@ -340,7 +343,7 @@ const compared = "aggregate"
 // nothing does or the sequence does. It begins with a letter for the kind, and
 // for the events of chunks goes on with the sequence, so that the index grows at
 // its end.
-func keyOf(r model.Row) []byte {
+func keyOf(r *model.Row) []byte {
 	switch r.Kind {
 	case model.RowEvent:
 		key := []byte{'e'}
@@ -368,7 +371,7 @@ func keyOf(r model.Row) []byte {
 func appendDigest(key []byte, d digest) []byte { return append(key, d[:16]...) }
 
 // note keeps for the list of actions what a row says about the whole action.
-func (b *batch) note(ctx context.Context, r model.Row) error {
+func (b *batch) note(ctx context.Context, r *model.Row) error {
 	switch {
 	case r.Request != nil:
 		q := r.Request

@@ -512,6 +512,11 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 			return "", ink{}
 		}
 		return "the daemon accepted the cancellation, the action has not ended yet", st.word(model.Unconfirmed)
+	case act.EndLost:
+		if c.turn.Settled() {
+			return "", ink{}
+		}
+		return "the answer to the cancellation was lost: whether the daemon took it is not known", st.word(model.Unconfirmed)
 	}
 	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
 		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text

@@ -29,7 +29,6 @@ type actionsPane struct {
 	problem string
 	key     string // of the selected action: the list may change under it
 	list    list
-	w       int
 }
 
 // listMsg brings the list; an error leaves what could be read.

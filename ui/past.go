@@ -72,7 +72,11 @@ func (c *Console) toNow() {
 
 // showTurn gives the panes the turn that is in view.
 func (c *Console) showTurn() {
-	c.assistant.update(c.shown())
+	if c.past != nil {
+		c.assistant.lookBack(c.past.turn)
+	} else {
+		c.assistant.update(c.turn)
+	}
 	c.tools.update(c.shown())
 }
 

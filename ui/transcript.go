@@ -10,6 +10,7 @@ import (
 	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
+	"aipscope/ui/markdown"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -80,7 +81,7 @@ func (c *Console) relay() tea.Cmd {
 // layout is all that rendering messages needs.
 type layout struct {
 	st               styles
-	document         func(faint bool) document
+	document         func(faint bool) *markdown.Document
 	messages, masked []hermes.SessionMessage
 	revealed         bool
 	width            int

@@ -200,6 +200,11 @@ func (c *Caller) call(ctx context.Context, k call) (Reply, error) {
 		c.Logger.Info("call", "action", action, "capability", req.Capability, "key", req.IdempotencyKey)
 	}
 	if _, err := actor.post(ctx, req); err != nil {
+		if turn, jerr := c.turn(context.WithoutCancel(ctx), action); jerr == nil && turn.Refused() != "" {
+			if jerr = c.keepVerdict(ctx, turn); jerr != nil {
+				err = errors.Join(err, jerr)
+			}
+		}
 		return Reply{Action: action, Asked: action, Key: req.IdempotencyKey}, err
 	}
 	reply, err := c.outcome(ctx, k.op, action)

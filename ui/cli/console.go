@@ -40,6 +40,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
+	f.refused = turn.Refused() != ""
 	f.code = exitOf(t.tell(ctx, desk)[f].Word)
 	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
 		f.code = exitInterrupted

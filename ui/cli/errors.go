@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 
 	"aipscope/follow/act"
@@ -82,14 +83,20 @@ func advise(e *client.Error) string {
 		if e.Code == "auth.identity_resolution_failed" {
 			return "the daemon's owner must set its trusted identities first"
 		}
-		return "the token is known, but may not do this; ask the daemon's owner for the scope"
+		if e.Category == "policy" {
+			return "the daemon's policy does not allow it; its owner decides"
+		}
+		return "the token is known, but may not do this; ask the daemon's owner for the scope: action:read to read and watch, action:write to cancel"
 	case client.BadRequest:
 		if e.Code == "replay.message_id" {
 			return "this machine's clock and the daemon's differ too much, or a message was sent twice"
 		}
+		if e.HTTPStatus == http.StatusRequestEntityTooLarge {
+			return "it is larger than the daemon takes; reduce input and history"
+		}
 		return "the same request will be refused again"
 	case client.NotFound:
-		return "the daemon does not know it"
+		return "the daemon does not know what was named"
 	case client.Unexpected:
 		return "this may not be a daemon's address; check --url"
 	}

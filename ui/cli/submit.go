@@ -243,21 +243,27 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		return d.detach(ctx, actor, posted)
 	}
 	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
-	watching, refuse := context.WithCancelCause(ctx)
-	defer refuse(nil)
-	answered := make(chan error, 1)
+	watching, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	answered, ended := make(chan struct{}), make(chan error, 1)
 	d.spawn(func() {
 		err := <-posted
-		if err != nil {
-			refuse(err)
+		if err != nil && !act.TurnedAway(err) {
+			give(err)
 		}
-		answered <- err
+		ended <- err
+		close(answered) // one that was turned away ends by its journal
 	})
 	s.watch.posted = answered
 	s.watch.capability = req.Capability
 	err = d.watch(watching, action, s.watch)
 	if cause := context.Cause(watching); cause != nil && ctx.Err() == nil && !errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("submit %s: %w", action, cause)
+	}
+	if d.refused {
+		if refused := <-ended; refused != nil {
+			return fmt.Errorf("submit %s: %w", action, refused)
+		}
 	}
 	return err
 }
