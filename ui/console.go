@@ -297,7 +297,7 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		switch c.intentOf(msg) {
 		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend, doReconcile, doResponse, doDelete,
-			doSubmit, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
+			doSubmit, doAnswer, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
 		default:
 			cmds = append(cmds, c.key(msg))
 		}

@@ -10,6 +10,8 @@ import (
 
 	"aipscope/follow/act"
 	"aipscope/follow/aipd"
+	"aipscope/follow/client"
+	"aipscope/model"
 	"aipscope/model/hermes"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -250,5 +252,48 @@ func TestWhatIsTypedBecomesAnInput(t *testing.T) {
 		if string(got) != test.want || said != test.bad {
 			t.Errorf("%s %s, want %s %s", got, said, test.want, test.bad)
 		}
+	}
+}
+
+func TestAnApprovalThatARunAsksForIsSeenInEveryPaneAndAnswered(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		t.Run(number(size[0]), func(t *testing.T) {
+			var screen string
+			atWork(t, size[0], size[1], aipd.Options{Speed: 0.01}, nil, func(b *bench) {
+				id, err := client.NewActionID()
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := act.Actor{Daemon: b.client, Log: b.log(id), Action: id, Now: time.Now}
+				req := model.Request{Capability: hermes.OpRunEvents.Capability("demo"), Mode: "async", Input: json.RawMessage(`{"run_id":"run_1","recording":"runs_approval_events"}`)}
+				if err := a.Prepare(context.Background(), req, true); err != nil {
+					t.Fatal(err)
+				}
+				if err := a.Post(context.Background(), req); err != nil {
+					t.Fatal(err)
+				}
+				b.run(b.desk.open(Listed{Action: id, URL: "http://daemon"}))
+				c := func() *Console { return b.desk.shown }
+				for range 600 {
+					if c().own() && c().Turn().Waiting() != nil {
+						break
+					}
+					b.pass(time.Second)
+				}
+				b.press("3")
+				b.shows("waits for an approval", "A answer the approval")
+				screen = b.seen()
+				b.press("A")
+				b.pass(time.Second)
+				b.shows("run_approval", "run_1", "risk medium, approval needed, key required", "aipscope-", "choice")
+				b.press("tab", " ", "ctrl+s")
+				b.pass(time.Second)
+				b.shows(`"choice": "once"`, `"run_id": "run_1"`, "It waits for an approval before anything runs.")
+				b.press("enter")
+				b.pass(time.Second)
+				b.shows("AWAITING APPROVAL")
+			})
+			golden.RequireEqual(t, []byte(screen))
+		})
 	}
 }

@@ -63,6 +63,7 @@ const (
 	doExport
 	doSuspend
 	doSubmit
+	doAnswer
 	doSessions
 	doTranscript
 	doMore
@@ -293,6 +294,7 @@ var keyTable = []binding{
 	bind(doBack, inReport|inNews, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doReconcile, inViews, 2, "R", "reconcile", (*Console).shouldReconcile, "R"),
 	bind(doReconcile, inViews, 0, "R", "reconcile", (*Console).mayReconcile, "R"),
+	bind(doAnswer, inViews, 2, "A", "answer the approval", (*Console).mayAnswer, "A"),
 	bind(doSubmit, inActions, 5, "s", "submit", (*Console).maySubmit, "s"),
 	bind(doSubmit, inViews, 0, "s", "submit", (*Console).maySubmit, "s"),
 	bind(doSessions, inActions, 6, "S", "sessions", (*Console).mayBrowse, "S"),

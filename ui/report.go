@@ -12,6 +12,7 @@ import (
 	"aipscope/model/hermes"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // report is how far an act is, or what it brought. It lies over the panes until it
@@ -180,6 +181,15 @@ func (c *Console) reportLength() int {
 		n += len(c.report.body.starts)
 	}
 	return n
+}
+
+// reportSource is the report as text, as it is shown.
+func (c *Console) reportSource() string {
+	s := strings.TrimSpace(ansi.Strip(strings.Join(c.reportHead(textMeasure), "\n")))
+	if b := c.report.body; b != nil {
+		s += "\n\n" + b.s
+	}
+	return s
 }
 
 // closeReport forgets it: nothing revealed stays in memory.

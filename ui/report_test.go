@@ -1,13 +1,17 @@
 package ui
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"aipscope/follow/aipd"
+	"aipscope/model/aip"
 	"aipscope/model/hermes"
+	"aipscope/model/turntest"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
 )
 
@@ -125,4 +129,36 @@ func TestAReconciliationBringsTheVerdictUpToDate(t *testing.T) {
 			t.Error(b.seen())
 		}
 	})
+}
+
+// What a provider stores, and how a read fails, is data in a report, too.
+func TestReportsFromOutsideAreData(t *testing.T) {
+	evil := turntest.Hostile()["everything"]
+	raw, err := json.Marshal(map[string]any{"status": evil, evil: evil, "output": []any{map[string]any{"type": "message", "content": evil}, evil, 7}, "deleted": evil, "id": evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, served := range map[string]*canned{
+		"answers": {output: map[hermes.Operation]string{hermes.OpResponseGet: string(raw), hermes.OpResponseDelete: string(raw)}},
+		"failures": {failed: map[hermes.Operation]*aip.Error{
+			hermes.OpResponseGet: {Code: evil, Message: evil}, hermes.OpResponseDelete: {Code: "policy." + evil, Message: evil, Details: raw},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			atWork(t, 120, 40, aipd.Options{}, served, func(b *bench) {
+				served.Service = b.client
+				b.watches(hermes.OpResponsesStream, `{"input":"hi","recording":"responses_ok"}`)
+				for _, size := range [][2]int{{120, 40}, {80, 24}, {40, 12}} {
+					b.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+					for _, keys := range [][]string{{"R"}, {"r"}, {"G"}, {"v"}, {"esc"}, {"y"}, {"esc"}, {"esc"}, {"o"}, {"r"}, {"D"}, {"enter"}, {"r"}, {"?"}, {"esc"}, {"esc"}, {"i"}, {"D"}, {"esc"}, {"esc"}} {
+						b.press(keys...)
+						b.pass(3 * time.Second)
+						harmless(t, b.m.View())
+						fits(t, b.m.View(), size[0], size[1])
+						unambiguous(t, b.desk.shown)
+					}
+				}
+			})
+		})
+	}
 }
