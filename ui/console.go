@@ -206,7 +206,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
-		return c, c.relay()
+		return c, c.layTranscript()
 	case batchMsg:
 		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:

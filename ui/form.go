@@ -523,7 +523,11 @@ func (c *Console) posted(m postedMsg) {
 		return
 	}
 	c.dirty = true
-	c.notice("It was not taken: "+brief(m.err.Error()), c.styles.word(model.Failed))
+	say := "It was not taken: "
+	if errors.Is(m.err, act.ErrNotSent) {
+		say = "Nothing was sent: "
+	}
+	c.notice(say+brief(m.err.Error()), c.styles.word(model.Failed))
 }
 
 // The form's abilities, for the key table.

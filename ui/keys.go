@@ -228,6 +228,7 @@ var keyTable = []binding{
 	bind(doTree, inSessions, 12, "t", "tree", (*Console).asList, "t"),
 	bind(doTree, inSessions, 12, "t", "list", (*Console).asTree, "t"),
 	bind(doFilterList, inSessions, 12, "/", "filter", nil, "/"),
+	bind(doSessions, inSessions, 0, "S", "another endpoint", nil, "S"),
 	bind(doCreate, inSessions, 12, "N", "new", nil, "N"),
 	bind(doReload, inBrowse, 12, "R", "read again", nil, "R"),
 	bind(doAccept, inSessionFilter, 1, "enter", "keep the filter", nil, "enter"),

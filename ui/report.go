@@ -234,7 +234,11 @@ func (c *Console) reconcile() tea.Cmd {
 			}
 		}
 		return func(r *report) tea.Cmd {
-			c.apply(fresh)
+			if c.frozen {
+				c.hold(fresh)
+			} else {
+				c.apply(fresh)
+			}
 			r.objects = objects
 			r.head = func(w int) []string { return c.reconciledLines(&got, w) }
 			return nil

@@ -52,14 +52,14 @@ func (c *Console) openTranscript(id string) tea.Cmd {
 		return func() tea.Cmd {
 			t.problem, t.got, t.masked, t.read = problem, got, masked, err == nil
 			t.top = 1 << 30 // the last words first
-			return c.relay()
+			return c.layTranscript()
 		}
 	})
 	return cmd
 }
 
-// relay lays the open transcript out for the window and for what may be seen.
-func (c *Console) relay() tea.Cmd {
+// layTranscript lays the open transcript out for the window and for what may be seen.
+func (c *Console) layTranscript() tea.Cmd {
 	if c.browser == nil || c.browser.transcript == nil || !c.browser.transcript.read || c.width < 1 {
 		return nil
 	}

@@ -76,13 +76,19 @@ func (s *sending) wait(ctx context.Context) error {
 	select {
 	case <-s.done:
 		if s.err != nil {
-			return errors.New(explain(s.err))
+			return explained{s.err}
 		}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
+
+// explained is an error that says itself in the user's words.
+type explained struct{ error }
+
+func (e explained) Error() string { return explain(e.error) }
+func (e explained) Unwrap() error { return e.error }
 
 // watch is what is seen of the action: its watch, until the submission is refused,
 // after which there is nothing to watch.
