@@ -283,6 +283,52 @@ func TestResumesBehindTheJournal(t *testing.T) {
 	})
 }
 
+// A submission that was refused is over, unless the daemon knows the action all
+// the same.
+func TestARefusedSubmissionIsFollowedOnlyWhereTheDaemonKnowsTheAction(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  aip.State
+		down   bool
+		chunks int
+	}{
+		"the daemon does not know it":           {state: aip.StateUnknown},
+		"the daemon is down":                    {down: true},
+		"the daemon has it, whoever brought it": {state: aip.StateRunning, chunks: 4},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			row, err := model.NewRow(model.RowSettled, time.Now(), &model.Settled{Code: "policy.denied"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := &followtest.Log{}
+			if _, err := log.Commit(t.Context(), 0, []model.Row{row}, ""); err != nil {
+				t.Fatal(err)
+			}
+			d := newFake(t, turn(4))
+			d.onStatus = func(_ int, w http.ResponseWriter) {
+				if c.down {
+					say(w, 503, refusal("storage.unavailable", "temporary"))
+					return
+				}
+				say(w, 200, status(string(c.state)))
+			}
+			s := run(t, d, log)
+			chunks, results := 0, 0
+			for _, r := range s.rows {
+				switch r.Kind {
+				case model.RowChunk:
+					chunks++
+				case model.RowResult:
+					results++
+				}
+			}
+			if chunks != c.chunks || results != min(1, c.chunks) || s.last.Err != nil {
+				t.Errorf("%d chunks, %d results, %v", chunks, results, s.last.Err)
+			}
+		})
+	}
+}
+
 func TestSettledJournalsAreHistory(t *testing.T) {
 	result := func() (model.Row, error) {
 		return model.NewRow(model.RowResult, time.Now(), &model.Result{Result: aip.Result{ActionID: action, Status: aip.ResultFailed}})
@@ -1011,6 +1057,50 @@ func TestJournalFailuresEndTheWatch(t *testing.T) {
 			t.Errorf("ended with %v", s.last.Err)
 		}
 	})
+}
+
+// A commit that runs beside the reading ends the watch when it fails or breaks down,
+// and what came behind it is not seen.
+func TestACommitUnderWayThatFailsEndsTheWatch(t *testing.T) {
+	for _, breaks := range []bool{false, true} {
+		bubble(t, fmt.Sprintf("breaks down %t", breaks), func(t *testing.T) {
+			items := turn(1000)
+			d := newFake(t, items)
+			d.page = len(items)
+			full := 0
+			log := &followtest.Log{Fail: func(rows []model.Row) error {
+				if len(rows) < 256 {
+					return nil
+				}
+				if full++; full < 3 {
+					return nil
+				}
+				if breaks {
+					panic("a fault")
+				}
+				return errTest
+			}}
+			s := run(t, d, log)
+			var fault *follow.PanicError
+			if breaks && !errors.As(s.last.Err, &fault) || !breaks && !errors.Is(s.last.Err, errTest) {
+				t.Errorf("ended with %v", s.last.Err)
+			}
+			stored, err := log.Rows(t.Context(), 0, 5000)
+			if err != nil || len(stored) == 0 || len(s.rows) != len(stored) || full != 3 {
+				t.Errorf("%d rows were seen, of %d (%v); %d full commits", len(s.rows), len(stored), err, full)
+			}
+			next := uint64(0)
+			for _, r := range stored {
+				if r.Kind != model.RowChunk {
+					continue
+				}
+				if r.Chunk.Sequence != next {
+					t.Fatalf("chunk %d was committed behind a commit that failed", r.Chunk.Sequence)
+				}
+				next++
+			}
+		})
+	}
 }
 
 type unreadable struct {

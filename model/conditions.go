@@ -24,9 +24,11 @@ func (j judge) resultCondition() Condition {
 		return cond(CondResult, Fail, string(j.status)+": "+safeWord(j.code))
 	case j.result != nil:
 		return cond(CondResult, Fail, string(j.status))
+	case j.Refused() != "":
+		return cond(CondResult, Fail, "refused: "+safeWord(j.Refused()))
 	case j.settled != nil && j.settled.State == aip.StateCompleted:
 		return cond(CondResult, Unknown, "state completed, no result")
-	case j.settled != nil:
+	case j.settled != nil && j.settled.Code == "":
 		return cond(CondResult, Fail, "state "+safeWord(string(j.settled.State))+", no result")
 	case j.waitsFor != "":
 		return cond(CondResult, MarkPending, safeWord(string(j.waitsFor)))
@@ -246,6 +248,10 @@ func (j judge) advice(v Verdict) []string {
 			say(d)
 		}
 	case Failed:
+		if j.Refused() != "" {
+			say("there is no action: the code says what to correct")
+			return out
+		}
 		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))
 	case Cancelled:
 		say("a cancel is no rollback: verify provider and external effects")
@@ -271,6 +277,9 @@ func (j judge) advice(v Verdict) []string {
 		if len(j.tools) > 0 {
 			say("verify external effects: tools ran")
 		}
+	}
+	if j.neverBegan() {
+		return out
 	}
 	say("nothing is retried: the turn may have written, sent or called outside")
 	return out

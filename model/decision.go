@@ -70,6 +70,34 @@ func Decision(op hermes.Operation, e *aip.Error) string {
 	return ""
 }
 
+// nothingRan reports whether an error says that the action was refused before
+// anything of it was carried out (wire/aip.md 8.3, wire/hermes.md A.9).
+func nothingRan(op hermes.Operation, e *aip.Error) bool {
+	if op == hermes.OpSessionFork { // of which any failure is looked into
+		return strings.HasPrefix(e.Code, "policy.")
+	}
+	switch code := strings.TrimPrefix(e.Code, "connector.hermes_agent."); code {
+	case "idempotency.required", "idempotency.conflict", "idempotency.input_hash_mismatch", "idempotency.scope_missing",
+		"execution.mode_unsupported", "action.input_schema_invalid", "action.invalid_input", "capability.unsupported":
+		return true
+	case "authentication", "missing_credential", "tenant_mismatch":
+		return !e.Uncertain()
+	case "configuration_or_input": // an operator's run may have begun
+		return !e.Uncertain() && op != hermes.OpOperator
+	}
+	return strings.HasPrefix(e.Code, "policy.")
+}
+
+// turnedAway reports whether the provider answered a model turn with a rejection
+// before it began. A fork's rejection may come after it wrote.
+func turnedAway(op hermes.Operation, e *aip.Error) bool {
+	switch op {
+	case hermes.OpChat, hermes.OpChatStream, hermes.OpResponses, hermes.OpResponsesStream, hermes.OpSessionChat, hermes.OpSessionChatStream, hermes.OpRunStart:
+		return strings.HasSuffix(e.Code, ".remote_rejected") && !e.Uncertain()
+	}
+	return false
+}
+
 // uncertainCode reports whether a code says that a deadline passed before the
 // outcome was known.
 func uncertainCode(code string) bool {

@@ -259,6 +259,7 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 	}
 	s := t.segment(e, kind, message)
 	s.text.WriteString(text)
+	e.added += len(text)
 	if kind != SegmentText {
 		return
 	}
@@ -337,6 +338,7 @@ func (t *Turn) closing(e *Entry, message, text string) {
 		}
 		s := t.segment(e, SegmentClosing, fmt.Sprint("closing ", e.Sequence))
 		s.text.WriteString(text)
+		e.added += len(text)
 	}
 }
 

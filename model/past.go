@@ -123,7 +123,7 @@ func (t *Turn) UpTo(n int) *Turn {
 	var e Entry
 	for i := from; i < n; i++ {
 		e = t.entries[i]
-		e.Tool, e.Segment, e.grew = "", -1, false
+		e.Tool, e.Segment, e.grew, e.added = "", -1, false, 0
 		p.chunks, p.last = count(&e, p.chunks, p.last)
 		p.foldEntry(&e)
 	}

@@ -42,8 +42,14 @@ func (t *Turn) Reads() (reads []Read, why string) {
 	if w := t.Verdict().Word; w == AwaitingApproval {
 		return nil, "nothing ran yet: the action waits for an approval"
 	}
-	if t.result != nil && t.result.Error != nil && strings.HasPrefix(t.result.Error.Code, "policy.") {
-		return nil, "nothing ran: the daemon's policy refused the action"
+	if t.Refused() != "" {
+		return nil, "nothing ran: the daemon refused the submission"
+	}
+	if e := t.err(); e != nil && nothingRan(op, e) && len(t.entries) == 0 {
+		if strings.HasPrefix(e.Code, "policy.") {
+			return nil, "nothing ran: the daemon's policy refused the action"
+		}
+		return nil, "nothing ran: the action was refused with " + safeWord(e.Code)
 	}
 	target := hermes.Target(op, input)
 	one := func(op hermes.Operation, id, is, none string) ([]Read, string) {
@@ -59,6 +65,9 @@ func (t *Turn) Reads() (reads []Read, why string) {
 		}
 		return one(hermes.OpResponseGet, t.responseID, "response", "no response ID was ever seen")
 	case hermes.OpChat, hermes.OpChatStream:
+		if t.request == nil {
+			return nil, "the journal does not hold the request, and a chat shows no session"
+		}
 		return one(hermes.OpSessionMessages, hermes.Field(input, "session_id"), "session", "the request named no session, and a chat stream shows none")
 	case hermes.OpSessionChat, hermes.OpSessionChatStream:
 		if t.sessionID != "" {
@@ -133,6 +142,7 @@ type Evidence struct {
 	Resolved string // the session that was read, which may be a later one of its chain
 	Messages int
 	Question bool   // what the request asked is among them
+	Earlier  bool   // it was written before the request was: the same was asked earlier
 	Closing  string // role of the last message of the turn
 	Finish   string // of the last message of the turn
 
@@ -230,6 +240,12 @@ func (e *Evidence) transcript(t *Turn, messages []hermes.SessionMessage) {
 		}
 	}
 	e.text(strings.Join(said, "\n\n"), t.Text())
+	// Another turn may have asked the same. What was streamed tells this one from
+	// it, else the time does, as far as two clocks agree.
+	if e.Question && (e.Text == LikeNone || e.Text == LikeUnlike) {
+		at := messages[from].At
+		e.Earlier = !at.IsZero() && at.Before(t.asked)
+	}
 }
 
 // plain is text without its white space's form.
@@ -279,6 +295,8 @@ func (e Evidence) Says() string {
 		return fmt.Sprintf("%s, %d messages", end, e.Messages)
 	case hermes.OpSessionMessages:
 		switch {
+		case e.Earlier:
+			return fmt.Sprintf("%d messages; the last that asks the same is older than the request", e.Messages)
 		case e.Question && e.Closing == "":
 			return fmt.Sprintf("%d messages; the request is among them, without an answer", e.Messages)
 		case e.Question:
@@ -351,8 +369,11 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 	case AwaitingApproval:
 		say("nothing runs until somebody approves or denies it")
 	}
-	if t.result != nil && t.result.Error != nil && !asksThis(t.result.Error) {
-		say(Decision(t.Operation(), t.result.Error))
+	if e := t.err(); e != nil && !asksThis(e) {
+		say(Decision(t.Operation(), e))
+	}
+	if t.Refused() != "" {
+		say("there is no action: the code says what to correct")
 	}
 	if len(evidence) == 0 {
 		r.Finding = nothing
@@ -373,12 +394,19 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 		say("the outcome stays unknown: escalate with the action's ID, the key and the journal's export")
 	}
 	if spec, ok := t.Operation().Spec(); !ok || !spec.ReadOnly {
-		if w := r.Verdict.Word; w != Accepted && w != AwaitingApproval {
+		if w := r.Verdict.Word; w != Accepted && w != AwaitingApproval && !t.neverBegan() {
 			say("verify external effects: tools, messages and writes can come before the end that is missing here")
 		}
 		say("nothing is sent again")
 	}
 	return r
+}
+
+// neverBegan reports whether it is known that nothing of the action was carried
+// out.
+func (t *Turn) neverBegan() bool {
+	e := t.err()
+	return t.Refused() != "" || len(t.entries) == 0 && e != nil && (nothingRan(t.Operation(), e) || turnedAway(t.Operation(), e))
 }
 
 // asksThis reports whether what an error calls for is a reconciliation.
@@ -437,6 +465,8 @@ func absentAdvice(op hermes.Operation) string {
 
 func (t *Turn) weighTranscript(e Evidence) (finding, advice string, open bool) {
 	switch {
+	case e.Earlier:
+		return "the session shows an earlier turn that asked the same, and not this one", "it may not have been stored, or the provider's clock is behind: compare the messages' times", true
 	case e.Question && e.Closing == "assistant" && e.Finish == "stop":
 		return "the session holds the turn and its answer", "review the messages: an accepted turn proves neither that earlier history was loaded nor that all of it was stored", false
 	case e.Question && e.Closing == "assistant":

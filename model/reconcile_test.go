@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"aipscope/model"
 	"aipscope/model/aip"
@@ -155,6 +156,127 @@ func TestTranscriptsShowWhetherATurnWasStored(t *testing.T) {
 		if !strings.Contains(rec.Finding, c.finding) || rec.Escalate != c.open || e.Messages != len(c.rows) {
 			t.Errorf("%s: %q, escalate %v, %+v", c.name, rec.Finding, rec.Escalate, e)
 		}
+	}
+}
+
+func TestAnEarlierTurnThatAskedTheSameIsNotTakenForThisOne(t *testing.T) {
+	asked := turntest.Epoch
+	lost := failedWith("connector.hermes_agent.transport", `{"uncertain_outcome":true}`)
+	for _, c := range []struct {
+		name     string
+		streamed string
+		wrote    time.Time // by the provider's clock
+		stored   string
+		earlier  bool
+	}{
+		{"written before the request", "", asked.Add(-time.Minute), "Two things.", true},
+		{"written after it", "", asked.Add(time.Second), "Two things.", false},
+		{"at an unknown time", "", time.Time{}, "Two things.", false},
+		{"the text that was streamed, by a clock that is behind", "Two things.", asked.Add(-time.Minute), "Two things.", false},
+		{"its beginning was streamed", "Two", asked.Add(-time.Minute), "Two things.", false},
+		{"another text than was streamed", "Three things.", asked.Add(-time.Minute), "Two things.", true},
+	} {
+		b := turntest.Builder{TB: t}
+		b.Add(model.RowRequest, &model.Request{Capability: hermes.OpChatStream.Capability("demo"), Input: json.RawMessage(`{"prompt":"What is left?","session_id":"s"}`)})
+		if c.streamed != "" {
+			data := fmt.Sprintf(`{"object":"chat.completion.chunk","choices":[{"delta":{"content":%q}}]}`, c.streamed)
+			b.Chunk(hermes.ChunkOf(turntest.Action, 0, hermes.Record{Data: json.RawMessage(data), RawData: &data}))
+		}
+		r := lost
+		r.ActionID = turntest.Action
+		b.Add(model.RowResult, &r)
+		turn := turnOf(b.Rows)
+		at := ""
+		if !c.wrote.IsZero() {
+			at = fmt.Sprintf(`,"timestamp":%d`, c.wrote.Unix())
+		}
+		output := fmt.Appendf(nil, `{"session_id":"s","data":[{"role":"user","content":"What is left?"%s},{"role":"assistant","content":%q,"finish_reason":"stop"}]}`, at, c.stored)
+		reads, _ := turn.Reads()
+		e := turn.ReadEvidence(reads[0], aip.Result{Status: aip.ResultCompleted, Output: output})
+		rec := turn.Reconcile(turn.Verdict(), []model.Evidence{e}, "")
+		if e.Earlier != c.earlier || rec.Escalate != c.earlier || strings.Contains(rec.Finding, "earlier turn") != c.earlier || strings.Contains(e.Says(), "older than the request") != c.earlier {
+			t.Errorf("%s: %+v, %q, %q", c.name, e, e.Says(), rec.Finding)
+		}
+	}
+}
+
+func TestARefusedSubmissionIsAnOutcomeUntilTheActionShowsItself(t *testing.T) {
+	refused := func(more func(*turntest.Builder)) *model.Turn {
+		b := turntest.Builder{TB: t}
+		b.Add(model.RowRequest, &model.Request{Capability: hermes.OpChatStream.Capability("demo"), Input: json.RawMessage(`{"prompt":"x","session_id":"s"}`)})
+		b.Add(model.RowStatus, &aip.Status{ActionID: turntest.Action, State: aip.StateUnknown})
+		b.Add(model.RowSettled, &model.Settled{Code: "policy.denied"})
+		more(&b)
+		return turnOf(b.Rows)
+	}
+	turn := refused(func(*turntest.Builder) {})
+	v := turn.Verdict()
+	reads, why := turn.Reads()
+	rec := turn.Reconcile(v, nil, why)
+	all := strings.Join(append(rec.Advice, v.Advice...), ";")
+	if v.Word != model.Failed || v.Reason != "the daemon refused the submission with policy.denied: nothing ran" || len(reads) != 0 || rec.Escalate ||
+		!strings.Contains(rec.Finding, "refused the submission") || strings.Contains(all, "verify external effects") || strings.Contains(all, "may have written") {
+		t.Errorf("%+v, %v %q, %+v", v, reads, why, rec)
+	}
+	for name, c := range map[string]struct {
+		more func(*turntest.Builder)
+		want model.Word
+	}{
+		"a state": {func(b *turntest.Builder) {
+			b.Add(model.RowStatus, &aip.Status{ActionID: turntest.Action, State: aip.StateRunning})
+		}, model.Pending},
+		"a chunk": {func(b *turntest.Builder) {
+			data := `{"choices":[{"delta":{"content":"hi"}}]}`
+			b.Chunk(hermes.ChunkOf(turntest.Action, 0, hermes.Record{Data: json.RawMessage(data), RawData: &data}))
+		}, model.Pending},
+		"an approval that is awaited": {func(b *turntest.Builder) {
+			b.Add(model.RowResult, &model.Result{Result: aip.Result{ActionID: turntest.Action, Status: aip.ResultPendingApproval}})
+		}, model.AwaitingApproval},
+		"a result": {func(b *turntest.Builder) {
+			b.Add(model.RowResult, &model.Result{Result: aip.Result{ActionID: turntest.Action, Status: aip.ResultCancelled}})
+		}, model.Cancelled},
+		"a state that stands alone": {func(b *turntest.Builder) {
+			b.Add(model.RowSettled, &model.Settled{State: aip.StateCancelled, WaitedMS: 5000})
+		}, model.Cancelled},
+	} {
+		if turn := refused(c.more); turn.Refused() != "" || turn.Verdict().Word != c.want {
+			t.Errorf("%s: %q, %+v", name, turn.Refused(), turn.Verdict())
+		}
+	}
+}
+
+// What was refused before it began has nothing to look up, and no effects.
+func TestNothingIsVerifiedOutsideOfWhatNeverBegan(t *testing.T) {
+	const c = "connector.hermes_agent."
+	for _, x := range []struct {
+		op     hermes.Operation
+		code   string
+		began  bool
+		lookup bool
+	}{
+		{hermes.OpChatStream, "execution.mode_unsupported", false, false},
+		{hermes.OpChatStream, "idempotency.conflict", false, false},
+		{hermes.OpChatStream, "action.input_schema_invalid", false, false},
+		{hermes.OpChatStream, c + "authentication", false, false},
+		{hermes.OpChatStream, c + "tenant_mismatch", false, false},
+		{hermes.OpChatStream, c + "remote_rejected", false, true},
+		{hermes.OpSessionFork, c + "remote_rejected", true, true},
+		{hermes.OpSessionFork, "idempotency.conflict", true, true},
+		{hermes.OpSessionPatch, c + "remote_rejected", true, true},
+		{hermes.OpChatStream, c + "stream_failed", true, true},
+	} {
+		turn := askedTurn(t, x.op, `{"prompt":"x","session_id":"s"}`, failedWith(x.code, `{"uncertain_outcome":false}`))
+		reads, why := turn.Reads()
+		rec := turn.Reconcile(turn.Verdict(), nil, why)
+		verify := strings.Contains(strings.Join(rec.Advice, ";"), "verify external effects")
+		warns := strings.Contains(strings.Join(turn.Verdict().Advice, ";"), "may have written")
+		if verify != x.began || warns != x.began || len(reads) > 0 != x.lookup || !x.lookup && !strings.HasPrefix(why, "nothing ran") {
+			t.Errorf("%s %s: verify %v, warns %v, %v %q", x.op, x.code, verify, warns, reads, why)
+		}
+	}
+	began := askedTurn(t, hermes.OpOperator, `{"objective":"x"}`, failedWith(c+"configuration_or_input", ""))
+	if advice := began.Verdict().Advice; !strings.Contains(strings.Join(advice, ";"), "may have written") {
+		t.Errorf("an operator's run may have begun: %q", advice)
 	}
 }
 

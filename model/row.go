@@ -22,7 +22,7 @@ const (
 	RowError     RowKind = "error"     // an error that the daemon answered while the action was followed
 	RowResult    RowKind = "result"    // a result of this action
 	RowReplay    RowKind = "replay"    // a result that carries another action's ID
-	RowSettled   RowKind = "settled"   // a terminal state for which the daemon gave no result in time
+	RowSettled   RowKind = "settled"   // a terminal state without a result in time, or a submission that was refused
 	RowCancel    RowKind = "cancel"    // a cancellation that this console asked for, or its answer
 	RowConfirm   RowKind = "confirm"   // what the operator says was verified
 )
@@ -45,6 +45,22 @@ type Row struct {
 	Settled   *Settled
 	Cancel    *Cancellation
 	Confirm   *Confirmation
+
+	content *content // of the chunk, read once for all who need it
+}
+
+type content struct {
+	of *aip.Chunk
+	hermes.Content
+}
+
+// Content is what the row's chunk holds.
+func (r *Row) Content() *hermes.Content {
+	c := r.content
+	if c == nil || c.of != r.Chunk {
+		c = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
+	}
+	return &c.Content
 }
 
 // Request is what a submission was, kept before its first byte is sent (seed
@@ -98,10 +114,12 @@ type Match struct {
 	Unread  int      `json:"unread,omitempty"` // events that were redacted: nothing is missing or unlike then
 }
 
-// Settled is a terminal state that stands in for a result.
+// Settled stands in for a result: a terminal state, or the code with which the
+// daemon refused the submission, so that there is no action.
 type Settled struct {
-	State    aip.State `json:"state"`
-	WaitedMS int64     `json:"waited_ms"`
+	State    aip.State `json:"state,omitempty"`
+	WaitedMS int64     `json:"waited_ms,omitempty"`
+	Code     string    `json:"code,omitempty"`
 }
 
 // Cancellation is one step of a cancel: asked (with a reason), or answered by
@@ -143,7 +161,9 @@ func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
 	case RowEvent:
 		r.Event, err = decode[aip.Event](raw)
 	case RowChunk, RowConflict:
-		r.Chunk, err = decode[aip.Chunk](raw)
+		if r.Chunk, err = decode[aip.Chunk](raw); err == nil {
+			r.content = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
+		}
 	case RowRecovered:
 		r.Recovered, err = decode[Recovered](raw)
 	case RowStatus:

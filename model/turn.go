@@ -27,6 +27,7 @@ type Entry struct {
 	Segment   int           // index of the segment that it made or grew, or -1
 
 	grew   bool // the answer, by its text
+	added  int  // bytes of its segment's text
 	sub    int  // order among recovered events that stand at one sequence
 	frame  hermes.Frame
 	digest hermes.Digest
@@ -40,6 +41,9 @@ func (e Entry) Text() string {
 	}
 	return e.frame.Text
 }
+
+// Added is how many bytes of its segment's text the frame made.
+func (e Entry) Added() int { return e.added }
 
 // Does is what the provider's frame means for a turn.
 func (e Entry) Does() hermes.Kind { return e.frame.Kind }
@@ -72,6 +76,7 @@ type Turn struct {
 	endpoint   string
 	op         hermes.Operation // from the capability, else from the result
 	request    *Request
+	asked      time.Time // when the request was journaled
 
 	entries   []Entry
 	times     map[uint64]time.Time // of chunks whose event came first
@@ -130,7 +135,7 @@ func (t *Turn) Apply(rows []Row) {
 		}
 		switch {
 		case r.Request != nil:
-			t.request = r.Request
+			t.request, t.asked = r.Request, r.At
 			refold = t.setCapability(r.Request.Capability) || refold
 		case r.Status != nil:
 			t.state = r.Status.State
@@ -148,7 +153,9 @@ func (t *Turn) Apply(rows []Row) {
 		case r.Result != nil:
 			refold = t.addResult(r.Result) || refold
 		case r.Settled != nil:
-			t.settled = r.Settled
+			if r.Settled.Code == "" || t.settled == nil {
+				t.settled = r.Settled
+			}
 		case r.Confirm != nil:
 			for _, key := range r.Confirm.Tools {
 				t.confirmedTools[key] = r.Confirm.Through
@@ -207,7 +214,8 @@ func (t *Turn) addChunk(r *Row) bool {
 		e.At, e.Timed = at, true
 		delete(t.times, c.Sequence)
 	}
-	e.frame, e.digest = hermes.DecodeChunk(c.Data, t.op)
+	content := r.Content()
+	e.frame, e.digest = content.Frame(t.op), content.Digest()
 	refold := false
 	if e.frame.Family == hermes.FamilyOperator {
 		refold = t.setOperation(hermes.OpOperator)
@@ -290,7 +298,7 @@ func (t *Turn) refold() {
 			e.frame.Family = readAs(e.frame.Family, t.op.Family())
 			e.Frame = e.frame.Label()
 		}
-		e.Tool, e.Segment, e.grew = "", -1, false
+		e.Tool, e.Segment, e.grew, e.added = "", -1, false, 0
 		if !e.Recovered {
 			if last != nil && e.Sequence > last.Sequence+1 {
 				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
@@ -523,8 +531,27 @@ func (t *Turn) Model() string { return t.model }
 // Result is the result that settled the action, or nil.
 func (t *Turn) Result() *Result { return t.result }
 
+// err is the error of the result, or nil.
+func (t *Turn) err() *aip.Error {
+	if t.result == nil {
+		return nil
+	}
+	return t.result.Error
+}
+
 // Settled reports whether the action has its outcome.
-func (t *Turn) Settled() bool { return t.result != nil || t.settled != nil }
+func (t *Turn) Settled() bool {
+	return t.result != nil || t.settled != nil && (t.settled.Code == "" || t.Refused() != "")
+}
+
+// Refused is the code with which the daemon refused the submission, or "". Any
+// sign of the action says more: something took it all the same.
+func (t *Turn) Refused() string {
+	if t.settled == nil || t.result != nil || len(t.entries) > 0 || t.waitsFor != "" || t.state != "" && t.state != aip.StateUnknown {
+		return ""
+	}
+	return t.settled.Code
+}
 
 // Successor is the action to judge instead of this one, and why: a result that
 // is another action's, or a key that another action holds. It is "" for most.

@@ -193,6 +193,10 @@ func (j judge) decide(v *Verdict) {
 		is(Contradicted, CondIntegrity, "the evidence contradicts itself")
 		return
 	}
+	if code := j.Refused(); code != "" {
+		is(Failed, CondResult, "the daemon refused the submission with "+safeWord(code)+": nothing ran")
+		return
+	}
 	if j.result == nil {
 		switch j.settled.State {
 		case aip.StateCancelled:
@@ -230,12 +234,12 @@ func (j judge) decideFailed(is func(Word, ConditionName, string)) {
 		is(Partial, CondResult, "the stream was cut at its event limit")
 	case strings.HasSuffix(j.code, "stream_incomplete"):
 		is(Incomplete, CondResult, "the provider's stream stopped without an end")
+	case j.op == hermes.OpRunEvents && (uncertainCode(j.code) || anySuffix(j.code, ".transport", ".remote_temporary", ".invalid_response")):
+		is(Incomplete, CondResult, "the run's events were lost, the run goes on")
 	case uncertain, uncertainCode(j.code):
 		is(Incomplete, CondResult, "it failed with "+code+", and the work may have happened")
 	case j.op == hermes.OpSessionFork:
 		is(Incomplete, CondResult, "a failed fork may have written already")
-	case j.op == hermes.OpRunEvents && anySuffix(j.code, ".transport", ".remote_temporary", ".invalid_response"):
-		is(Incomplete, CondResult, "the run's events were lost, the run goes on")
 	default:
 		is(Failed, CondResult, "the action failed with "+code)
 	}

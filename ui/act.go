@@ -24,7 +24,24 @@ func (c *Console) act(do intent) tea.Cmd {
 	if c.place()&(inActions|inFilterList) != 0 && do.ofList() {
 		return c.actActions(do)
 	}
+	if c.place()&(inSessions|inSessionFilter|inTranscript) != 0 && do.ofSessions() {
+		return c.actSessions(do)
+	}
 	switch do {
+	case doSubmit:
+		return c.askSubmit()
+	case doAnswer:
+		return c.answerApproval()
+	case doSessions:
+		return c.desk.sessions(c, c.turn.Endpoint(), "")
+	case doTranscript:
+		return c.desk.sessions(c, c.turn.Endpoint(), c.turnSession())
+	case doReconcile:
+		return c.reconcile()
+	case doResponse:
+		return c.readResponse()
+	case doDelete:
+		c.askDeleteResponse()
 	case doIdentity:
 		c.verdictTop = 0
 		c.push(inIdentity)
@@ -53,6 +70,7 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.layout()
 	case doFold:
 		c.assistant.fold()
+		return c.finding()
 	case doFreeze:
 		if c.frozen {
 			return tea.Batch(c.thaw(), c.refreshSheet())
@@ -71,11 +89,19 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.assistant.stopPointing()
 	case doNow:
 		c.toNow()
+		return c.finding()
 	case doSearch, doFilter:
 		c.askFor(do == doFilter)
 	case doNextHit, doPrevHit:
+		if c.inText() {
+			c.nextText(do == doNextHit)
+			return nil
+		}
 		return c.nextHit(do == doNextHit)
 	case doNoSearch:
+		if f := &c.assistant.find; f.phrase != "" && (c.inText() || c.chunks.hunt.search.query == nil) {
+			return c.startFind("", nil)
+		}
 		c.chunks.hunt.search = scan{}
 	case doNoFilter:
 		c.chunks.hunt.filter = scan{}
@@ -87,8 +113,12 @@ func (c *Console) act(do intent) tea.Cmd {
 	case doFoldNode:
 		c.sheet.toggleFold()
 	case doReveal:
-		if c.place() == inIdentity {
+		switch c.place() {
+		case inIdentity:
 			c.identityRevealed = !c.identityRevealed
+			return nil
+		case inReport, inNews:
+			c.revealReport()
 			return nil
 		}
 		c.sheet.revealed = !c.sheet.revealed
@@ -140,8 +170,11 @@ func (c *Console) move(m motion) {
 		c.confirming.list.move(m)
 	case inPrompt:
 		c.prompt.recall(m, c.chunks.hunt.asked)
-	case inPalette, inCopy:
+	case inPalette, inCopy, inAsk, inOffers, inForm, inReview, inChoice:
 		c.window.move(m)
+	case inReport, inNews:
+		h := max(1, c.height-chromeColumns-2)
+		c.verdictTop = m.apply(c.verdictTop, max(0, c.reportLength()-h), h)
 	case inVerdict, inIdentity, inHelp:
 		lines := len(c.overlayLines())
 		c.verdictTop = m.apply(c.verdictTop, max(0, lines-c.bodyHeight()+2), c.bodyHeight())
@@ -149,6 +182,10 @@ func (c *Console) move(m motion) {
 		c.sheet.move(m)
 	case inActions, inFilterList:
 		c.actions.move(m)
+	case inSessions, inSessionFilter:
+		c.browser.move(m)
+	case inTranscript:
+		c.browser.transcript.move(m, max(1, c.height-chromeColumns-2))
 	default:
 		switch c.focus {
 		case paneAssistant:
@@ -185,11 +222,16 @@ func (c *Console) back() tea.Cmd {
 	case c.prompt != nil:
 		c.prompt = nil
 	case c.window != nil:
-		c.window = nil
+		if w, ok := c.window.(interface{ back(*Console) bool }); !ok || !w.back(c) {
+			c.window = nil
+		}
 	case c.helping:
 		c.helping = false
 	case len(c.views) > 0:
 		c.identityRevealed = false
+		if c.views[len(c.views)-1]&(inReport|inNews) != 0 {
+			c.closeReport()
+		}
 		c.views = c.views[:len(c.views)-1]
 		if n := len(c.views); n > 0 && c.views[n-1]&(inChunk|inTool) != 0 {
 			c.closeSheet()
@@ -481,6 +523,11 @@ func (c *Console) cancelText(now time.Time) (string, ink) {
 			return "", ink{}
 		}
 		return "the daemon accepted the cancellation, the action has not ended yet", st.word(model.Unconfirmed)
+	case act.EndLost:
+		if c.turn.Settled() {
+			return "", ink{}
+		}
+		return "the answer to the cancellation was lost: whether the daemon took it is not known", st.word(model.Unconfirmed)
 	}
 	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
 		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text

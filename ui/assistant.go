@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aipscope/model"
+	"aipscope/ui/markdown"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -13,43 +14,36 @@ import (
 // Text wider than this is hard to read; a wider pane keeps the rest empty.
 const textMeasure = 100
 
-// document is a growing text that is rendered in lines.
-type document interface {
-	Append(delta string)
-	Finish()
-	SetWidth(width int)
-	Height() int
-	Lines(from, to int) []string
-}
-
 // stretch is one segment as it is shown: a mark line, a document, or both, and
 // an empty line behind it.
 type stretch struct {
 	seg    *model.Segment
 	used   int // bytes of the segment's text that the document holds
 	marked bool
-	doc    document // nil while folded, and for marks
-	done   bool     // the document is finished
-	height int      // lines of the document, as laid out
+	doc    *markdown.Document // nil while folded, and for marks
+	done   bool               // the document is finished
+	height int                // lines of the document, as laid out
 }
 
 // assistantPane shows the turn in the order of its chunks: the assistant's
 // words, and quiet marks where something else happened.
 type assistantPane struct {
 	st       *styles
-	document func(faint bool) document
+	document func(faint bool) *markdown.Document
 
 	turn      *model.Turn
 	settled   bool
 	unfolded  bool
 	stretches []*stretch
-	ends      []int // the line behind each stretch
+	now       []*stretch // while the past is in view: those of the turn as it is
+	ends      []int      // the line behind each stretch
 	names     map[string]*model.Tool
 	restarts  int // of the turn, when the names were taken
 
 	w, h     int
 	top      int
 	pick     pick
+	find     find
 	paused   bool
 	pausedAt int // lines when the following stopped
 }
@@ -62,7 +56,7 @@ func (p *assistantPane) resize(w, h int) {
 	p.w, p.h = w, max(h, 1)
 	if rewrap {
 		p.pick = pick{} // its line is another one
-		for _, s := range p.stretches {
+		for _, s := range slices.Concat(p.stretches, p.now) {
 			if s.doc != nil {
 				s.doc.SetWidth(p.measure())
 			}
@@ -77,8 +71,62 @@ func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
 
 // update takes in what the turn has gained.
 func (p *assistantPane) update(turn *model.Turn) {
+	if p.now != nil { // from the past
+		p.stretches, p.now = p.now, nil
+	}
+	p.know(turn)
+	segs := turn.Segments()
+	for i, seg := range segs {
+		if i < len(p.stretches) && p.stretches[i].holds(seg) {
+			p.stretches[i].seg = seg
+		} else {
+			p.stretches = append(p.stretches[:min(i, len(p.stretches))], &stretch{seg: seg})
+		}
+		p.feed(p.stretches[i], i < len(segs)-1)
+	}
+	p.stretches = p.stretches[:len(segs)]
+	p.layout()
+}
+
+// lookBack shows a past of the turn that was shown last: of the documents that
+// there are, as much as its text was then.
+func (p *assistantPane) lookBack(past *model.Turn) {
+	if p.now == nil {
+		p.now = p.stretches
+	}
+	p.know(past)
+	segs := past.Segments()
+	p.stretches = make([]*stretch, len(segs))
+	for i, seg := range segs {
+		s, last := &stretch{seg: seg}, i == len(segs)-1
+		if i < len(p.now) {
+			s.borrow(p.now[i], last)
+		}
+		p.feed(s, !last)
+		p.stretches[i] = s
+	}
+	p.layout()
+}
+
+// borrow takes over the document of a stretch that begins as s does.
+func (s *stretch) borrow(from *stretch, last bool) {
+	n := min(len(s.seg.Text()), from.used)
+	if from.doc == nil || from.seg.Kind != s.seg.Kind || from.seg.Text()[:n] != s.seg.Text()[:n] {
+		return
+	}
+	s.doc, s.used, s.done = from.doc, n, from.done
+	if last || n < from.used || !from.done {
+		s.doc, s.done = from.doc.UpTo(n), false
+	}
+}
+
+// know learns the turn's tools by their keys.
+func (p *assistantPane) know(turn *model.Turn) {
 	if p.turn != turn {
 		p.names = nil // another turn: its tools are others
+	}
+	if p.turn != turn || p.restarts != turn.Restarts() {
+		p.find.again() // and its text
 	}
 	p.turn, p.settled = turn, turn.Settled()
 	if tools := turn.Tools(); p.restarts != turn.Restarts() || p.names == nil {
@@ -87,30 +135,20 @@ func (p *assistantPane) update(turn *model.Turn) {
 	for _, t := range turn.Tools()[len(p.names):] {
 		p.names[t.Key] = t
 	}
-	segs := turn.Segments()
-	for i, seg := range segs {
-		if i < len(p.stretches) && p.stretches[i].holds(seg) {
-			p.stretches[i].seg = seg
-		} else {
-			p.stretches = append(p.stretches[:min(i, len(p.stretches))], &stretch{seg: seg})
-		}
-		p.feed(p.stretches[i])
-	}
-	p.stretches = p.stretches[:len(segs)]
-	p.layout()
 }
 
 // holds reports whether the stretch still shows seg, grown at most. A turn that
 // was built anew has other segments, often with the same text.
 func (s *stretch) holds(seg *model.Segment) bool {
-	if s.seg == seg {
-		return len(seg.Text()) == s.used || !s.done && len(seg.Text()) > s.used
+	if n := len(seg.Text()); n < s.used || s.done && n > s.used {
+		return false
 	}
-	return s.seg.Kind == seg.Kind && !s.done && len(seg.Text()) >= s.used && seg.Text()[:s.used] == s.seg.Text()[:s.used]
+	return s.seg == seg || s.seg.Kind == seg.Kind && seg.Text()[:s.used] == s.seg.Text()[:s.used]
 }
 
-// feed gives the segment's new text to its document.
-func (p *assistantPane) feed(s *stretch) {
+// feed gives the segment's new text to its document, which is complete with it
+// when another segment follows.
+func (p *assistantPane) feed(s *stretch, followed bool) {
 	folds := s.seg.Kind == model.SegmentThinking || s.seg.Kind == model.SegmentCommentary
 	s.marked = s.seg.Kind != model.SegmentText
 	wanted := !folds || p.unfolded
@@ -130,7 +168,7 @@ func (p *assistantPane) feed(s *stretch) {
 		s.doc.Append(body[s.used:])
 		s.used = len(body)
 	}
-	if p.settled && !s.done {
+	if (p.settled || followed) && !s.done {
 		s.doc.Finish()
 		s.done = true
 	}
@@ -206,8 +244,9 @@ func (p *assistantPane) move(m motion) {
 
 func (p *assistantPane) fold() {
 	p.unfolded = !p.unfolded
-	for _, s := range p.stretches {
-		p.feed(s)
+	p.find.again()
+	for i, s := range p.stretches {
+		p.feed(s, i < len(p.stretches)-1)
 	}
 	p.layout()
 }
@@ -219,12 +258,13 @@ func (p *assistantPane) folds() bool {
 	})
 }
 
-// footer says that the following is paused, and what it misses.
+// footer says what was found, that the following is paused, and what it misses.
 func (p *assistantPane) footer() string {
-	if !p.paused {
-		return ""
+	found := p.find.found(p.unsearched())
+	if !p.paused || p.pick.on && found != "" {
+		return found
 	}
-	return p.st.paused(p.total() - p.pausedAt)
+	return strings.TrimPrefix(found+"; "+p.st.paused(p.total()-p.pausedAt), "; ")
 }
 
 func (p *assistantPane) view() []string {
@@ -265,7 +305,7 @@ func (p *assistantPane) appendLines(out []string, s *stretch, from int) []string
 	}
 	if s.doc != nil && from < s.height {
 		to := min(s.height, from+p.h-len(out))
-		for _, line := range s.doc.Lines(from, max(from, to)) {
+		for _, line := range p.highlight(s.doc.Lines(from, max(from, to))) {
 			out = append(out, "  "+line)
 		}
 	}

@@ -35,6 +35,13 @@ type Config struct {
 	// What the operator confirmed beforehand, of every tool and of the answer: it
 	// is journaled once the action has settled.
 	SaidEffects, SaidAnswer bool
+	// Rows reads the journal's rows above a number, or is nil.
+	Rows func(ctx context.Context, after int64) ([]model.Row, error)
+	// Office is what can be done at the action's daemon beside watching, or nil.
+	Office *Office
+	// Posted waits for the answer to the action's submission, where this console made
+	// it; its error is why the daemon did not take it.
+	Posted func(ctx context.Context) error
 	// Mask makes private JSON fit to be shown unasked. Several goroutines may call it.
 	Mask func(json.RawMessage) json.RawMessage
 
@@ -110,6 +117,7 @@ type Console struct {
 	told        bool   // that the outcome is there
 
 	identityRevealed bool
+	report           *report
 
 	saidBefore bool // what was confirmed beforehand is on its way
 
@@ -125,6 +133,7 @@ type Console struct {
 
 	desk    *Desk        // nil for a console alone
 	actions *actionsPane // nil but in the console that shows the list
+	browser *browser     // nil but in the console that shows sessions
 
 	frame   string
 	dirty   bool
@@ -166,7 +175,7 @@ func (c *Console) now() time.Time { return c.cfg.Clock() }
 func (c *Console) over() bool { return c.turn.Settled() || c.done || c.held.outcome }
 
 // Init starts the one wait for batches and the clock.
-func (c *Console) Init() tea.Cmd { return tea.Batch(c.ask(), c.tick()) }
+func (c *Console) Init() tea.Cmd { return tea.Batch(c.ask(), c.tick(), c.awaitPosted()) }
 
 // tickMsg moves the times on the screen.
 type tickMsg struct{}
@@ -197,6 +206,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
+		return c, c.layTranscript()
 	case batchMsg:
 		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
@@ -208,6 +218,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return c, c.tick()
 	case scanMsg:
 		return c, c.scanned(msg)
+	case findMsg:
+		return c, c.takeFound(msg)
 	case traceMsg:
 		return c, c.tracedTo(msg)
 	case sheetMsg:
@@ -218,6 +230,12 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.confirmed(msg)
 	case doneMsg:
 		c.takeDone(msg)
+	case postedMsg:
+		c.posted(msg)
+	case noteMsg:
+		return c, c.takeNote(msg)
+	case endMsg:
+		return c, c.takeEnd(msg)
 	case tea.MouseMsg:
 		c.mouse(msg)
 	case tea.ResumeMsg:
@@ -261,8 +279,11 @@ func (c *Console) typed(msg tea.KeyMsg) {
 		c.cancelling.typed(msg)
 	case inPrompt:
 		c.prompt.typed(msg)
-	case inPalette, inFile, inExport:
+	case inPalette, inFile, inExport, inAsk, inOffers, inForm:
 		c.window.typed(msg)
+	case inSessionFilter:
+		c.browser.filter, _ = c.browser.filter.Update(msg)
+		c.browser.sift()
 	case inFilterList:
 		c.actions.filter, _ = c.actions.filter.Update(msg)
 		c.sift()
@@ -277,7 +298,8 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 	for _, r := range runes {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		switch c.intentOf(msg) {
-		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend:
+		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend, doReconcile, doResponse, doDelete,
+			doSubmit, doAnswer, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
 		default:
 			cmds = append(cmds, c.key(msg))
 		}
@@ -317,6 +339,12 @@ func (c *Console) underHelp() place {
 		return c.views[n-1]
 	}
 	switch {
+	case c.browser != nil && c.browser.typing:
+		return inSessionFilter
+	case c.browser != nil && c.browser.transcript != nil:
+		return inTranscript
+	case c.browser != nil:
+		return inSessions
 	case c.actions == nil:
 		return inPanes
 	case c.actions.typing:

@@ -254,6 +254,7 @@ func TestACancellationSaysWhatBecameOfIt(t *testing.T) {
 		{act.Cancelled{End: act.EndFinished, State: "completed"}, "", "it finished before the cancellation: completed"},
 		{act.Cancelled{End: act.EndRefused, Code: "auth.not_authorized"}, "", "the cancellation was refused: auth.not_authorized"},
 		{act.Cancelled{End: act.EndGoesOn}, "", "accepted the cancellation, the action has not ended yet"},
+		{act.Cancelled{End: act.EndLost}, "", "whether the daemon took it is not known"},
 		{act.Cancelled{}, "fail", "could not be sent: no route‹U+001B›[2J"},
 	} {
 		rows := turntest.Named(t, "chat_tools").Rows(t)

@@ -28,6 +28,9 @@ type DeskConfig struct {
 	// Open begins to watch an action.
 	Open func(ctx context.Context, which Listed) (Config, error)
 
+	// Office is what can be done at the desk's daemon, or nil.
+	Office *Office
+
 	Suspends bool   // as of Config
 	Endpoint string // for the list's header
 	Keys     Keymap
@@ -42,6 +45,8 @@ type Desk struct {
 	ctx     context.Context
 	watched []*Console
 	home    *Console // shows the list
+	library *Console // shows sessions; nil before it was asked for
+	draft   *form    // of a submission, that was left
 	shown   *Console
 	before  *Console // shown before the list
 	w, h    int
@@ -64,7 +69,7 @@ type openedMsg struct {
 // none, it shows the list. The context ends its commands.
 func NewDesk(ctx context.Context, cfg DeskConfig, watch ...Config) *Desk {
 	d := &Desk{cfg: cfg, ctx: ctx}
-	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock})
+	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock, Office: cfg.Office})
 	d.home.desk = d
 	d.home.done = true // no watch of its own
 	d.home.actions = newActionsPane(&d.home.styles)
@@ -93,7 +98,7 @@ func (c *Console) Source() (url, action string) { return c.cfg.URL, c.turn.Actio
 
 // Shown is the console in sight, or that was before the list.
 func (d *Desk) Shown() *Console {
-	if d.shown == d.home {
+	if !d.shown.own() {
 		return d.before
 	}
 	return d.shown
@@ -106,7 +111,13 @@ func (d *Desk) Close() {
 	}
 }
 
-func (d *Desk) all() []*Console { return append(slices.Clone(d.watched), d.home) }
+func (d *Desk) all() []*Console {
+	all := append(slices.Clone(d.watched), d.home)
+	if d.library != nil {
+		all = append(all, d.library)
+	}
+	return all
+}
 
 // Init starts the consoles.
 func (d *Desk) Init() tea.Cmd {
@@ -178,7 +189,7 @@ func (d *Desk) of(c *Console, cmd tea.Cmd) tea.Cmd {
 
 // show brings a console into sight.
 func (d *Desk) show(c *Console) tea.Cmd {
-	if d.shown != d.home {
+	if d.shown.own() {
 		d.before = d.shown
 	}
 	d.shown = c
@@ -190,7 +201,7 @@ func (d *Desk) show(c *Console) tea.Cmd {
 	if c == d.home {
 		return d.reload()
 	}
-	return d.of(c, c.tick())
+	return d.of(c, tea.Batch(c.tick(), c.layTranscript()))
 }
 
 // cycle shows a neighbour among the watched actions.
@@ -306,7 +317,9 @@ func (c *Console) mayList() bool { return c.desk != nil && c.desk.cfg.List != ni
 func (c *Console) maySwitch() bool {
 	return c.desk != nil && len(c.desk.watched) > 1 && c.actions == nil
 }
-func (c *Console) mayReturn() bool { return c.desk.before != nil && !c.mayClear() }
+func (c *Console) mayReturn() bool {
+	return c.actions != nil && c.desk.before != nil && !c.mayClear()
+}
 func (c *Console) mayWatch() bool {
 	return c.actions.selected() != nil && (c.desk.cfg.Open != nil || c.desk.console(*c.actions.selected()) != nil)
 }

@@ -93,9 +93,12 @@ func (c *Console) draw() string {
 	c.layout()
 	now := c.now()
 	lines := make([]string, 0, c.height)
-	if c.actions != nil {
+	switch {
+	case c.browser != nil:
+		lines = append(lines, c.drawBrowser(now)...)
+	case c.actions != nil:
 		lines = append(lines, c.drawActions(now)...)
-	} else {
+	default:
 		lines = append(lines, c.header(now))
 		lines = append(lines, c.body(now)...)
 		lines = append(lines, c.verdictBar())
@@ -113,7 +116,7 @@ func (c *Console) draw() string {
 func (c *Console) tooSmall() []string {
 	st := &c.styles
 	word := st.wordTag(c.verdict.Word)
-	if c.actions != nil {
+	if !c.own() {
 		word = st.accent.in("aipscope")
 	}
 	say := []string{
@@ -143,6 +146,8 @@ func (c *Console) body(now time.Time) []string {
 			f.note = "REVEALED, r masks"
 		}
 		out = c.overlay(f, h)
+	case inReport:
+		out = c.reportView(h)
 	default:
 		switch {
 		case c.past != nil:

@@ -44,20 +44,29 @@ func (c *Console) identifiers() []identifier {
 
 // shown is an identifier's value as it may be seen now.
 func (c *Console) shownID(id identifier) string {
-	if id.field == "" || c.identityRevealed {
+	if id.field == "" {
 		return brief(id.value)
 	}
-	raw, err := json.Marshal(map[string]string{id.field: id.value})
+	return c.private(id.field, id.value, c.identityRevealed)
+}
+
+// private is the value of a field as it may be seen: what the field's rule makes of
+// it, until it is revealed.
+func (c *Console) private(field, value string, revealed bool) string {
+	if revealed || value == "" {
+		return brief(value)
+	}
+	raw, err := json.Marshal(map[string]string{field: value})
 	if err != nil {
 		return ""
 	}
 	var masked map[string]any
 	if json.Unmarshal(c.mask(raw), &masked) == nil {
-		if s, ok := masked[id.field].(string); ok && s != id.value {
+		if s, ok := masked[field].(string); ok && s != value {
 			return brief(s)
 		}
 	}
-	return "‹" + counted(len([]rune(id.value)), "char", "chars") + "›"
+	return "‹" + counted(len([]rune(value)), "char", "chars") + "›"
 }
 
 // identityLines are the identifiers with their owners and uses.

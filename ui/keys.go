@@ -62,6 +62,19 @@ const (
 	doSave
 	doExport
 	doSuspend
+	doSubmit
+	doAnswer
+	doSessions
+	doTranscript
+	doMore
+	doTree
+	doMessage
+	doFork
+	doPatch
+	doCreate
+	doReconcile
+	doResponse
+	doDelete
 )
 
 // motion returns the movement that an intent is.
@@ -102,11 +115,22 @@ const (
 	inCopy
 	inFile
 	inExport
+	inReport
+	inNews
+	inAsk
+	inOffers
+	inForm
+	inReview
+	inChoice
+	inSessions
+	inSessionFilter
+	inTranscript
 
-	inViews = inPanes | inChunk | inTool | inVerdict | inIdentity
-	inTexts = inViews | inHelp | inActions
+	inViews  = inPanes | inChunk | inTool | inVerdict | inIdentity | inReport
+	inBrowse = inSessions | inTranscript
+	inTexts  = inViews | inHelp | inActions | inNews | inBrowse
 
-	inTyping = inCancel | inPrompt | inFilterList | inPalette | inFile | inExport // text is typed: keys that mean nothing else are part of it
+	inTyping = inCancel | inPrompt | inFilterList | inPalette | inFile | inExport | inAsk | inOffers | inForm | inSessionFilter // text is typed: keys that mean nothing else are part of it
 )
 
 // binding is one row of the key table.
@@ -160,6 +184,58 @@ var keyTable = []binding{
 	bind(doToggle, inExport, 2, "tab", "masked or revealed", nil, "tab"),
 	bind(doBack, inFile|inExport, 3, "esc", "back", nil, "esc"),
 
+	bind(doAccept, inAsk, 1, "enter", "do it", (*Console).mayAcceptWindow, "enter"),
+	bind(doUp, inAsk, 0, "↑ shift+tab", "up", nil, "up", "shift+tab"),
+	bind(doDown, inAsk, 0, "↓ tab", "down", nil, "down", "tab"),
+	bind(doBack, inAsk, 2, "esc", "back", nil, "esc"),
+
+	bind(doAccept, inOffers, 1, "enter", "write the request", (*Console).mayAcceptWindow, "enter"),
+	bind(doUp, inOffers, 0, "↑", "up", nil, "up"),
+	bind(doDown, inOffers, 0, "↓", "down", nil, "down"),
+	bind(doBack, inOffers, 2, "esc", "back", nil, "esc"),
+
+	bind(doAccept, inForm, 1, "ctrl+s", "look at it", (*Console).mayAcceptWindow, "ctrl+s"),
+	bind(doDown, inForm, 2, "tab", "next field", nil, "tab"),
+	bind(doUp, inForm, 0, "shift+tab", "previous field", nil, "shift+tab"),
+	bind(doToggle, inForm, 3, "space", "change", (*Console).onChoice, " "),
+	bind(doDown, inForm, 0, "↓ enter", "next field", (*Console).onLine, "down", "enter"),
+	bind(doUp, inForm, 0, "↑", "previous field", (*Console).onLine, "up"),
+	bind(doBack, inForm, 4, "esc", "leave it for later", nil, "esc"),
+
+	bind(doAccept, inReview, 1, "enter", "submit", (*Console).mayAcceptWindow, "enter"),
+	bind(doUp, inReview, 0, "↑ k", "up", nil, "up", "k"),
+	bind(doDown, inReview, 0, "↓ j", "down", nil, "down", "j"),
+	bind(doPageUp, inReview, 0, "pgup", "page up", nil, "pgup"),
+	bind(doPageDown, inReview, 0, "pgdn", "page down", nil, "pgdown"),
+	bind(doBack, inReview, 2, "esc", "back to the fields", nil, "esc"),
+
+	bind(doAccept, inChoice, 1, "enter", "choose", (*Console).mayAcceptWindow, "enter"),
+	bind(doUp, inChoice, 0, "↑ k", "up", nil, "up", "k"),
+	bind(doDown, inChoice, 0, "↓ j", "down", nil, "down", "j"),
+	bind(doBack, inChoice, 2, "esc", "back", nil, "esc", "q"),
+
+	bind(doOpen, inSessions, 1, "enter", "messages", (*Console).onSession, "enter"),
+	bind(doBack, inSessions, 2, "esc", "clear the filter", (*Console).sessionsFiltered, "esc"),
+	bind(doBack, inSessions, 2, "esc", "back", (*Console).sessionsPlain, "esc", "backspace"),
+	bind(doBack, inTranscript, 1, "esc", "sessions", nil, "esc", "backspace"),
+	bind(doReveal, inBrowse, 3, "r", "reveal", (*Console).browseMasked, "r"),
+	bind(doReveal, inBrowse, 3, "r", "mask", (*Console).browseRevealed, "r"),
+	bind(doMessage, inBrowse, 4, "m", "continue", (*Console).onSession, "m"),
+	bind(doMore, inSessions, 5, "n", "next page", (*Console).mayMore, "n"),
+	bind(doFork, inBrowse, 6, "f", "fork", (*Console).onSession, "f"),
+	bind(doPatch, inBrowse, 12, "p", "change", (*Console).onSession, "p"),
+	bind(doDelete, inBrowse, 12, "D", "delete", (*Console).onSession, "D"),
+	bind(doTree, inSessions, 12, "t", "tree", (*Console).asList, "t"),
+	bind(doTree, inSessions, 12, "t", "list", (*Console).asTree, "t"),
+	bind(doFilterList, inSessions, 12, "/", "filter", nil, "/"),
+	bind(doSessions, inSessions, 0, "S", "another endpoint", nil, "S"),
+	bind(doCreate, inSessions, 12, "N", "new", nil, "N"),
+	bind(doReload, inBrowse, 12, "R", "read again", nil, "R"),
+	bind(doAccept, inSessionFilter, 1, "enter", "keep the filter", nil, "enter"),
+	bind(doBack, inSessionFilter, 2, "esc", "no filter", nil, "esc"),
+	bind(doUp, inSessionFilter, 0, "↑", "up", nil, "up"),
+	bind(doDown, inSessionFilter, 0, "↓", "down", nil, "down"),
+
 	bind(doOpen, inActions, 1, "enter", "watch", (*Console).mayWatch, "enter"),
 	bind(doBack, inActions, 2, "esc", "clear the filter", (*Console).mayClear, "esc"),
 	bind(doBack, inActions, 2, "esc", "back", (*Console).mayReturn, "esc", "a", "backspace"),
@@ -183,9 +259,9 @@ var keyTable = []binding{
 	bind(doPane2, inPanes, 0, "2", "tools", nil, "2"),
 	bind(doPane3, inPanes, 0, "3", "chunks", nil, "3"),
 	bind(doOpen, inPanes, 5, "enter", "open", (*Console).mayOpen, "enter"),
-	bind(doPick, inPanes, 8, "enter", "point at a line", (*Console).mayPick, "enter"),
+	bind(doPick, inPanes, 10, "enter", "point at a line", (*Console).mayPick, "enter"),
 	bind(doOpen, inPanes, 2, "enter", "open its chunk", (*Console).picking, "enter"),
-	bind(doOpen, inChunk, 5, "enter", "go to what it made", (*Console).mayOpenMade, "enter"),
+	bind(doOpen, inChunk, 5, "enter", "what it made", (*Console).mayOpenMade, "enter"),
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
 	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),
 	bind(doEarlier, inPanes, 2, "[", "earlier", (*Console).traveling, "["),
@@ -193,7 +269,7 @@ var keyTable = []binding{
 	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
 	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
 	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
-	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
+	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).mayFilter, "f"),
 	bind(doNextView, inChunk, 6, "tab", "view", (*Console).hasViews, "tab"),
 	bind(doPrevView, inChunk, 0, "shift+tab", "previous view", (*Console).hasViews, "shift+tab"),
 	bind(doFoldNode, inChunk, 7, "space", "fold", (*Console).hasViews, " "),
@@ -208,27 +284,40 @@ var keyTable = []binding{
 	bind(doFreeze, inPanes, 8, "space", "freeze", (*Console).mayFreeze, " "),
 	bind(doFreeze, inPanes, 2, "space", "go on", (*Console).isFrozen, " "),
 	bind(doConfirm, inPanes|inVerdict, 2, "e", "confirm", (*Console).mayConfirm, "e"),
-	bind(doVerdict, inPanes|inChunk|inTool|inIdentity, 9, "v", "verdict", nil, "v"),
+	bind(doVerdict, inPanes|inChunk|inTool|inIdentity|inReport, 4, "v", "verdict", nil, "v"),
 	bind(doBack, inChunk|inTool, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doBack, inVerdict, 1, "esc", "back", nil, "esc", "backspace", "v"),
 	bind(doReveal, inIdentity, 3, "r", "reveal", (*Console).identityMasked, "r"),
 	bind(doReveal, inIdentity, 3, "r", "mask", (*Console).identityOpen, "r"),
 	bind(doBack, inIdentity, 1, "esc", "back", nil, "esc", "backspace", "i"),
+	bind(doReveal, inReport|inNews, 3, "r", "reveal", (*Console).mayReveal, "r"),
+	bind(doReveal, inReport|inNews, 3, "r", "mask", (*Console).mayMask, "r"),
+	bind(doBack, inReport|inNews, 1, "esc", "back", nil, "esc", "backspace"),
+	bind(doReconcile, inViews, 2, "R", "reconcile", (*Console).shouldReconcile, "R"),
+	bind(doReconcile, inViews, 0, "R", "reconcile", (*Console).mayReconcile, "R"),
+	bind(doAnswer, inViews, 2, "A", "answer the approval", (*Console).mayAnswer, "A"),
+	bind(doSubmit, inActions, 5, "s", "submit", (*Console).maySubmit, "s"),
+	bind(doSubmit, inViews, 0, "s", "submit", (*Console).maySubmit, "s"),
+	bind(doSessions, inActions, 6, "S", "sessions", (*Console).mayBrowse, "S"),
+	bind(doSessions, inViews, 0, "S", "sessions", (*Console).mayBrowse, "S"),
+	bind(doTranscript, inViews, 0, "M", "its session's messages", (*Console).mayReadSession, "M"),
+	bind(doResponse, inPanes|inVerdict|inIdentity, 0, "o", "the stored response", (*Console).mayReadResponse, "o"),
+	bind(doDelete, inIdentity|inReport, 6, "D", "delete the stored response", (*Console).mayDeleteResponse, "D"),
 	bind(doUp, inTexts, 0, "↑ k", "up", nil, "up", "k"),
 	bind(doDown, inTexts, 0, "↓ j", "down", nil, "down", "j"),
 	bind(doPageUp, inTexts, 0, "pgup ctrl+b", "page up", nil, "pgup", "ctrl+b", "ctrl+u"),
 	bind(doPageDown, inTexts, 0, "pgdn ctrl+f", "page down", nil, "pgdown", "ctrl+f", "ctrl+d"),
 	bind(doTop, inTexts, 0, "g home", "first", nil, "home", "g"),
 	bind(doBottom, inTexts, 0, "G end", "last, and follow", nil, "end", "G"),
-	bind(doActions, inViews, 9, "a", "actions", (*Console).mayList, "a"),
-	bind(doNextAction, inViews, 8, ">", "next action", (*Console).maySwitch, ">"),
+	bind(doActions, inViews|inBrowse|inNews, 9, "a", "actions", (*Console).mayList, "a"),
+	bind(doNextAction, inViews, 3, ">", "next action", (*Console).maySwitch, ">"),
 	bind(doPrevAction, inViews, 0, "<", "previous action", (*Console).maySwitch, "<"),
-	bind(doIdentity, inPanes|inChunk|inTool|inVerdict, 0, "i", "identity", nil, "i"),
+	bind(doIdentity, inPanes|inChunk|inTool|inVerdict|inReport, 0, "i", "identity", nil, "i"),
 	bind(doCopy, inViews, 0, "y", "copy", (*Console).mayCopy, "y"),
 	bind(doExport, inViews, 0, "x", "export", (*Console).mayExport, "x"),
-	bind(doPalette, inViews|inActions, 0, ":", "name an action", nil, ":"),
-	bind(doHelp, inViews|inActions, 10, "?", "help", nil, "?"),
-	bind(doLeave, inViews|inActions, 11, "q", "leave", nil, "q"),
+	bind(doPalette, inViews|inActions|inBrowse|inNews, 0, ":", "name an action", nil, ":"),
+	bind(doHelp, inViews|inActions|inBrowse|inNews, 10, "?", "help", nil, "?"),
+	bind(doLeave, inViews|inActions|inBrowse|inNews, 11, "q", "leave", nil, "q"),
 }
 
 // works reports whether the row's keys mean something now.

@@ -27,7 +27,7 @@ func (c *Console) suspend() tea.Cmd {
 	c.conceal()
 	c.views = open
 	c.layout()
-	return tea.Batch(c.load(), tea.Suspend)
+	return tea.Batch(c.load(), c.layTranscript(), tea.Suspend)
 }
 
 // conceal closes what was opened, at once and not only when a load comes back.
@@ -35,6 +35,16 @@ func (c *Console) conceal() {
 	c.views = nil
 	c.closeSheet()
 	c.identityRevealed = false
+	if c.report != nil && c.report.revealed {
+		c.revealReport()
+	}
+	if b := c.browser; b != nil && b.revealed {
+		b.revealed = false
+		b.sift()
+		if b.transcript != nil {
+			b.transcript.lines = nil // it is laid out anew
+		}
+	}
 	c.dirty = true
 }
 

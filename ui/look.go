@@ -35,9 +35,9 @@ func (l Look) glyphs() themes.Glyphs {
 
 // documents returns what makes new documents; those for thinking and for what is
 // said beside the answer are faint.
-func (l Look) documents() func(faint bool) document {
+func (l Look) documents() func(faint bool) *markdown.Document {
 	plain, faint := l.document(false), l.document(true)
-	return func(isFaint bool) document {
+	return func(isFaint bool) *markdown.Document {
 		if isFaint {
 			return faint.Like()
 		}

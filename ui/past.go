@@ -40,7 +40,7 @@ func (c *Console) travel(do intent) tea.Cmd {
 	}
 	p.choose(i)
 	c.lookBack()
-	return nil
+	return c.finding()
 }
 
 // lookBack shows the turn as it was at the selected chunk.
@@ -72,7 +72,11 @@ func (c *Console) toNow() {
 
 // showTurn gives the panes the turn that is in view.
 func (c *Console) showTurn() {
-	c.assistant.update(c.shown())
+	if c.past != nil {
+		c.assistant.lookBack(c.past.turn)
+	} else {
+		c.assistant.update(c.turn)
+	}
 	c.tools.update(c.shown())
 }
 

@@ -1,10 +1,15 @@
 package ui
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"aipscope/model"
+	"aipscope/model/turntest"
+	"aipscope/themes"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 func TestThePastShowsTheTurnAsItWas(t *testing.T) {
@@ -84,4 +89,42 @@ func TestALateChunkChangesThePast(t *testing.T) {
 			t.Errorf("at chunk %d, was at %d", d.c.chunks.seq, moment)
 		}
 	})
+}
+
+// What the panes made of the turn as it is, and shorten or lengthen for a moment, is
+// what they would have made of the moment alone.
+func TestThePanesOfThePastAreThoseOfATurnThatStoppedThere(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 9))
+	for _, r := range turntest.Recordings(t) {
+		rows := r.Rows(t)
+		if turntest.Racing && len(rows) > 400 {
+			rows = rows[:400]
+		}
+		c := New(t.Context(), Config{Action: turntest.Action, Mask: maskAll, Look: Look{Theme: themes.Auto(true)}})
+		c.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
+		c.assistant.fold()
+		c.apply(rows)
+		now := strings.Join(c.assistant.view(), "\n")
+		n := len(c.turn.Entries())
+		for range min(n, 10) {
+			i := random.IntN(n)
+			if random.IntN(3) == 0 {
+				c.Update(tea.WindowSizeMsg{Width: 100 + random.IntN(40), Height: 40})
+			}
+			c.chunks.chooseEntry(i)
+			c.lookBack()
+			fresh := assistantPane{st: &c.styles, document: c.cfg.Look.documents(), unfolded: true}
+			fresh.resize(c.assistant.w, c.assistant.h)
+			fresh.update(c.turn.UpTo(i + 1))
+			if got, want := strings.Join(c.assistant.view(), "\n"), strings.Join(fresh.view(), "\n"); got != want {
+				t.Fatalf("%s at %d:\n%s\nwant:\n%s", r.Name, i, got, want)
+			}
+		}
+		c.toNow()
+		c.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
+		if got := strings.Join(c.assistant.view(), "\n"); got != now {
+			t.Errorf("%s: back from the past:\n%s\nwas:\n%s", r.Name, got, now)
+		}
+		c.Close()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"aipscope/model"
+	"aipscope/ui/markdown"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -96,10 +97,9 @@ func (p *assistantPane) pointer(out []string) []string {
 // done in a command.
 type traced struct {
 	id      int
-	doc     func(faint bool) document
-	width   int
+	doc     *markdown.Document // its own; nil where the stretch has none
 	segment int
-	deltas  []string
+	ends    []int // of the text that each chunk made, in bytes
 	entries []traceEntry
 }
 
@@ -119,42 +119,32 @@ type traceMsg struct {
 
 // chunkOf finds the chunk whose words begin a line.
 func (q traced) chunkOf(line int) tea.Msg {
-	doc := q.doc(false)
-	doc.SetWidth(q.width)
-	at := len(q.entries) - 1
-	for i, d := range q.deltas {
-		doc.Append(d)
-		if doc.Height() > line {
-			at = i
-			break
-		}
-	}
+	at := sort.Search(len(q.ends)-1, func(i int) bool { return q.doc.UpTo(q.ends[i]).Height() > line })
 	return traceMsg{id: q.id, entry: q.entries[at]}
 }
 
 // lineOf finds the line on which the words of the i-th chunk end.
 func (q traced) lineOf(i int) tea.Msg {
-	doc := q.doc(false)
-	doc.SetWidth(q.width)
-	for _, d := range q.deltas[:i+1] {
-		doc.Append(d)
-	}
-	return traceMsg{id: q.id, toText: true, segment: q.segment, line: doc.Height() - 1}
+	return traceMsg{id: q.id, toText: true, segment: q.segment, line: q.doc.UpTo(q.ends[i]).Height() - 1}
 }
 
 // trace collects the chunks of a stretch.
 func (c *Console) trace(segment int) traced {
 	c.traceID++
-	q := traced{id: c.traceID, doc: c.cfg.Look.documents(), width: c.assistant.measure(), segment: segment}
+	q := traced{id: c.traceID, segment: segment}
 	segs, entries := c.shown().Segments(), c.chunks.entries
 	if segment < 0 || segment >= len(segs) {
 		return q
 	}
-	s := segs[segment]
+	if shown := c.assistant.stretches; segment < len(shown) && shown[segment].doc != nil {
+		q.doc = shown[segment].doc.Alone()
+	}
+	s, end := segs[segment], 0
 	for i := sort.Search(len(entries), func(i int) bool { return entries[i].Sequence >= s.First }); i < len(entries) && entries[i].Sequence <= s.Last; i++ {
 		if e := &entries[i]; e.Segment == segment {
 			q.entries = append(q.entries, traceEntry{e.Row, e.Sequence})
-			q.deltas = append(q.deltas, e.Text())
+			end += e.Added()
+			q.ends = append(q.ends, end)
 		}
 	}
 	return q
@@ -168,7 +158,7 @@ func (c *Console) toChunk() tea.Cmd {
 		c.notice("No chunk made this line.", c.styles.text)
 		return nil
 	}
-	if line < 0 {
+	if line < 0 || q.doc == nil {
 		return c.tracedTo(traceMsg{id: q.id, entry: q.entries[0]})
 	}
 	return func() tea.Msg { return q.chunkOf(line) }
@@ -237,7 +227,7 @@ func (c *Console) openMade() tea.Cmd {
 	}
 	q := c.trace(e.Segment)
 	at := slices.Index(q.entries, traceEntry{e.Row, e.Sequence})
-	if at < 0 || e.Segment < len(c.assistant.stretches) && c.assistant.stretches[e.Segment].doc == nil {
+	if at < 0 || q.doc == nil {
 		return tea.Batch(c.scanning(), c.tracedTo(traceMsg{id: q.id, toText: true, segment: e.Segment}))
 	}
 	return tea.Batch(c.scanning(), func() tea.Msg { return q.lineOf(at) })
@@ -257,7 +247,7 @@ func (c *Console) escape() intent {
 		return doUnpick
 	case c.past != nil:
 		return doNow
-	case c.chunks.hunt.search.query != nil:
+	case c.chunks.hunt.search.query != nil, c.assistant.find.phrase != "":
 		return doNoSearch
 	case c.chunks.hunt.filtering():
 		return doNoFilter

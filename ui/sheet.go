@@ -277,10 +277,3 @@ func (q toolRequest) show(s string) string {
 	}
 	return contentText(raw, q.revealed, false, q.mask)
 }
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}

@@ -133,6 +133,12 @@ func (a Actor) Prepare(ctx context.Context, req model.Request, fresh bool) error
 // seen nothing of the action.
 var ErrNotSent = errors.New("nothing was sent")
 
+// notSent reports whether a call failed before anything was sent.
+func notSent(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, client.ErrInsecure)
+}
+
 // Post sends a prepared request, once, and journals what its answer alone tells.
 // A nil error means that the daemon took the action, or that it cannot be known:
 // the action is to be watched. A *client.Error means that it was refused.
@@ -153,14 +159,17 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 		Action: client.Action{ID: a.Action, CapabilityID: req.Capability, Input: req.Input, Mode: req.Mode, TimeoutMS: req.TimeoutMS},
 	}, func(int, json.RawMessage) error { collected = true; return nil })
 	var refused *client.Error
-	var dial *net.OpError
 	switch {
 	case errors.As(err, &refused) && client.KindOf(err) != client.Temporary:
-		if jerr := a.record(ctx, model.RowError, refused.AIP()); jerr != nil {
+		jerr := a.record(ctx, model.RowError, refused.AIP())
+		if jerr == nil && TurnedAway(refused) {
+			jerr = a.record(ctx, model.RowSettled, &model.Settled{Code: refused.Word()})
+		}
+		if jerr != nil {
 			return nil, errors.Join(err, jerr)
 		}
 		return nil, err
-	case errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, client.ErrInsecure):
+	case notSent(err):
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	case err != nil && ctx.Err() == nil:
 		return nil, nil // the daemon may have taken it: the original ID is asked, by watching
@@ -186,6 +195,22 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 	return res, nil
 }
 
+// TurnedAway reports whether an error of Post says that the action was not taken;
+// then its journal holds that as its outcome. Two codes leave it open: the ID
+// belongs to another action, and the message came before, perhaps because a
+// proxy sent it twice.
+func TurnedAway(err error) bool {
+	var e *client.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "action.id_conflict", "replay.message_id":
+		return false
+	}
+	return e.Kind() != client.Temporary && e.Kind() != client.Unexpected
+}
+
 func streams(capability string) bool {
 	_, op, _ := hermes.ParseCapability(capability)
 	spec, _ := op.Spec()
@@ -200,6 +225,7 @@ const (
 	EndFinished  End = "finished first" // it had its outcome before the cancel took hold
 	EndRefused   End = "refused"        // the daemon did not accept the cancel
 	EndGoesOn    End = "goes on"        // the daemon accepted it, the action has not ended yet
+	EndLost      End = "lost"           // whether the daemon took the cancel is not known, the action has not ended
 )
 
 // Cancelled is the outcome of a cancel.
@@ -207,6 +233,7 @@ type Cancelled struct {
 	End   End
 	State string // the result's status or the action's state, when there is one
 	Code  string // why it was refused
+	Err   error  // of EndRefused and EndLost: the refusal, a *client.Error, or what became of the answer
 }
 
 // cancelWait is how long the truth is looked for after a daemon has accepted a
@@ -234,13 +261,18 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 		if end, _, ok := a.settled(ctx); ok {
 			return end, nil
 		}
-		return Cancelled{End: EndRefused, Code: step.Code}, nil
+		return Cancelled{End: EndRefused, Code: step.Code, Err: refused}, nil
 	}
-	if err != nil {
+	late := Cancelled{End: EndGoesOn}
+	switch {
+	case err != nil && (ctx.Err() != nil || notSent(err)):
 		return Cancelled{}, fmt.Errorf("ask for the cancel: %w", err)
-	}
-	if err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "answered", Status: string(res.Status)}); err != nil {
-		return Cancelled{}, fmt.Errorf("journal the answer: %w", err)
+	case err != nil: // the daemon may have taken it: what became of the action tells
+		late = Cancelled{End: EndLost, Err: err}
+	default:
+		if err := a.record(ctx, model.RowCancel, &model.Cancellation{Step: "answered", Status: string(res.Status)}); err != nil {
+			return Cancelled{}, fmt.Errorf("journal the answer: %w", err)
+		}
 	}
 	deadline := time.NewTimer(cancelWait)
 	defer deadline.Stop()
@@ -258,7 +290,7 @@ func (a Actor) Cancel(ctx context.Context, reason string) (Cancelled, error) {
 		case <-ctx.Done():
 			return Cancelled{}, ctx.Err()
 		case <-deadline.C:
-			return Cancelled{End: EndGoesOn}, nil
+			return late, nil
 		case <-time.After(wait):
 			wait = min(2*wait, time.Second)
 		}

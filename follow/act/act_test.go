@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,7 +154,11 @@ func TestWhatTheAnswerToASubmissionLeavesInTheJournal(t *testing.T) {
 		"a lost answer is not a failure":  {err: errors.New("connection reset")},
 		"a passing trouble is not one":    {err: &client.Error{HTTPStatus: 503, Category: "temporary", Code: "storage.unavailable"}},
 		"no connection: nothing was sent": {err: &net.OpError{Op: "dial", Err: errors.New("refused")}, fails: act.ErrNotSent},
-		"a refusal is kept, and reported": {err: errRefused, want: []model.RowKind{model.RowError}, fails: errRefused},
+		"a refusal is an outcome":         {err: errRefused, want: []model.RowKind{model.RowError, model.RowSettled}, fails: errRefused},
+		"one by the web framework, too":   {err: errTooLarge, want: []model.RowKind{model.RowError, model.RowSettled}, fails: errTooLarge},
+		"an ID that is another action's":  {err: errTaken, want: []model.RowKind{model.RowError}, fails: errTaken},
+		"a message that came before":      {err: errReplayed, want: []model.RowKind{model.RowError}, fails: errReplayed},
+		"a page that is not a daemon's":   {err: errPage, want: []model.RowKind{model.RowError}, fails: errPage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &daemon{submit: func(e client.Envelope, event func(int, json.RawMessage) error) (aip.Answer, error) {
@@ -169,7 +176,7 @@ func TestWhatTheAnswerToASubmissionLeavesInTheJournal(t *testing.T) {
 			if err := a.Post(t.Context(), request); !errors.Is(err, c.fails) || (err != nil) != (c.fails != nil) {
 				t.Errorf("post: %v", err)
 			}
-			if got := kinds(t, log); len(got) != len(c.want) || len(got) > 0 && got[0] != c.want[0] {
+			if got := kinds(t, log); !slices.Equal(got, c.want) {
 				t.Errorf("journal %v, want %v", got, c.want)
 			}
 			if d.posts != 1 {
@@ -179,10 +186,17 @@ func TestWhatTheAnswerToASubmissionLeavesInTheJournal(t *testing.T) {
 	}
 }
 
-var errRefused = &client.Error{HTTPStatus: 400, Code: "action.id_conflict", Category: "permanent"}
+var (
+	errRefused  = &client.Error{HTTPStatus: 403, Code: "policy.denied", Category: "policy"}
+	errTooLarge = &client.Error{HTTPStatus: 413, ContentType: "text/plain"}
+	errTaken    = &client.Error{HTTPStatus: 400, Code: "action.id_conflict", Category: "permanent"}
+	errReplayed = &client.Error{HTTPStatus: 401, Code: "replay.message_id", Category: "auth"}
+	errPage     = &client.Error{HTTPStatus: 200, ContentType: "text/html"}
+)
 
 func TestACancelIsBelievedByTheActionsOwnState(t *testing.T) {
 	claims := func() (aip.Result, error) { return aip.Result{ActionID: action, Status: aip.ResultCancelled}, nil }
+	lost := func() (aip.Result, error) { return aip.Result{}, io.ErrUnexpectedEOF }
 	settles := func(status aip.ResultStatus, code string) func(int) (aip.Result, error) {
 		return func(int) (aip.Result, error) {
 			r := aip.Result{ActionID: action, Status: status}
@@ -204,6 +218,11 @@ func TestACancelIsBelievedByTheActionsOwnState(t *testing.T) {
 		"refused": {daemon{cancel: func() (aip.Result, error) {
 			return aip.Result{}, &client.Error{HTTPStatus: 401, Code: "auth.identity_resolution_failed", Category: "auth"}
 		}}, act.Cancelled{End: act.EndRefused, Code: "auth.identity_resolution_failed"}},
+		"the answer was lost, it took hold": {daemon{cancel: lost, result: settles("cancelled", "")}, act.Cancelled{End: act.EndCancelled, State: "cancelled"}},
+		"the answer was lost, it goes on":   {daemon{cancel: lost, status: state(aip.StateRunning)}, act.Cancelled{End: act.EndLost}},
+		"a passing trouble, it took hold": {daemon{status: state(aip.StateCancelled), cancel: func() (aip.Result, error) {
+			return aip.Result{}, &client.Error{HTTPStatus: 503, Code: "storage.unavailable", Category: "temporary"}
+		}}, act.Cancelled{End: act.EndCancelled, State: "cancelled"}},
 		"refused, but over": {daemon{result: settles("completed", ""), cancel: func() (aip.Result, error) {
 			return aip.Result{}, &client.Error{HTTPStatus: 401, Code: "auth.not_authorized", Category: "auth"}
 		}}, act.Cancelled{End: act.EndFinished, State: "completed"}},
@@ -212,14 +231,26 @@ func TestACancelIsBelievedByTheActionsOwnState(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, log := desk(t, &c.daemon)
 				got, err := a.Cancel(t.Context(), "no longer needed")
-				if err != nil || got != c.want {
-					t.Errorf("%+v, %v; want %+v", got, err, c.want)
+				why := got.Err
+				got.Err = nil
+				if err != nil || got != c.want || (why != nil) != (got.End == act.EndRefused || got.End == act.EndLost) {
+					t.Errorf("%+v (%v), %v; want %+v", got, why, err, c.want)
 				}
-				if rows := kinds(t, log); len(rows) != 2 || rows[0] != model.RowCancel {
+				rows := kinds(t, log)
+				if rows[0] != model.RowCancel || len(rows) != 2 && !strings.HasPrefix(name, "the answer was lost") && !strings.HasPrefix(name, "a passing trouble") {
 					t.Errorf("journal %v", rows)
 				}
 			})
 		})
+	}
+}
+
+func TestACancelThatReachedNobodyFails(t *testing.T) {
+	a, log := desk(t, &daemon{cancel: func() (aip.Result, error) {
+		return aip.Result{}, &net.OpError{Op: "dial", Err: errors.New("refused")}
+	}})
+	if got, err := a.Cancel(t.Context(), "no longer needed"); err == nil || got != (act.Cancelled{}) || len(kinds(t, log)) != 1 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -62,6 +62,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the answer is HTTP %d without an AIP error (%s)", e.HTTPStatus, safeType(e.ContentType))
 }
 
+// Word is the error's code, or its HTTP status as a word where it has none.
+func (e *Error) Word() string {
+	if e.Code != "" {
+		return SafeCode(e.Code)
+	}
+	return fmt.Sprintf("http.%d", e.HTTPStatus)
+}
+
 // Kind says what the error means. It rests on code, category and status alone.
 func (e *Error) Kind() Kind {
 	switch e.Code {

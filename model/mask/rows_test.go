@@ -243,7 +243,7 @@ func TestMaskedRowsOfHostileTurnsOpenToTheSameTurn(t *testing.T) {
 		"the same end twice":            {with(failing[:len(failing)-1], finish), model.Pending},
 		"two ends that differ in words": {with(failing, second(finish, "scripted", "unlikely")), model.Contradicted},
 		"tools without an ID":           {edit(t, chat, model.RowChunk, "", "toolCallId", "x"), model.Unconfirmed},
-		"tools of a strange name":       {edit(t, session, model.RowChunk, "", `read_file`, `re​ad file`), model.Unconfirmed},
+		"tools of a strange name":       {edit(t, session, model.RowChunk, "", `read_file`, "re\u200bad file"), model.Unconfirmed},
 		"an unknown finish":             {edit(t, chat, model.RowChunk, "", `stop`, `alice`), model.Incomplete},
 		"a strange endpoint":            {edit(t, chat, model.RowRequest, "", `:demo:`, `:the demo:`), model.Unconfirmed},
 		"two results":                   {append(renumber(append(slices.Clone(responses), other)), edit(t, []model.Row{other}, model.RowResult, "", `"completed"`, `"failed"`)...), ""},

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"aipscope/follow/act"
+	"aipscope/follow/client"
 	"aipscope/model/safe"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,7 @@ func (a *app) cancelCommand() *cobra.Command {
 what can be stopped and undoes nothing.
 
 Exit code 13 when the action ended cancelled, 12 when it could not be stopped, 17
-when the daemon refused.`,
+when the daemon refused, 2 when it does not know the action.`,
 		Example: `  aipscope cancel act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10 --reason 'no longer needed'`,
 		Args:    oneArg("action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,12 +57,24 @@ func cancelWords(end act.Cancelled) string {
 	case act.EndFinished:
 		return "it had ended before the cancel took hold: " + end.State
 	case act.EndRefused:
-		if end.Code == "auth.identity_resolution_failed" {
-			return "the daemon refused the cancel (" + end.Code + "): its owner must set the daemon's trusted identities"
+		text := "the daemon refused the cancel (" + end.Code + ")"
+		if e := refusal(end); e != nil && e.Kind() == client.NotFound {
+			return text + ": it does not know the action"
+		} else if e != nil {
+			text += ": " + advise(e)
 		}
-		return "the daemon refused the cancel (" + end.Code + ")"
+		return text
+	case act.EndLost:
+		return "the answer to the cancel was lost, and the action has not ended: whether the daemon took the cancel is not known; watch it, or ask again (" + explain(end.Err) + ")"
 	}
 	return "the daemon accepted the cancel, but the action has not ended yet; watch it"
+}
+
+// refusal is the daemon's answer to a cancel that it refused, or nil.
+func refusal(end act.Cancelled) *client.Error {
+	var e *client.Error
+	errors.As(end.Err, &e)
+	return e
 }
 
 func (a *app) printCancel(action string, end act.Cancelled) error {
@@ -69,6 +83,9 @@ func (a *app) printCancel(action string, end act.Cancelled) error {
 		a.code = 13
 	case act.EndRefused:
 		a.code = exitRefused
+		if e := refusal(end); e != nil && (e.Kind() == client.NotFound || e.Kind() == client.BadRequest) {
+			a.code = exitUsage
+		}
 	default:
 		a.code = 12
 	}

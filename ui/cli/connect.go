@@ -18,6 +18,7 @@ type desk struct {
 	client  *client.Client
 	journal *store.Journal
 	tag     string // of the credentials, for cursors
+	refused bool   // what was watched last ended by the refusal of its submission
 }
 
 var errNoURL = usage(errors.New("which daemon? give --url, or set AIP_URL"))

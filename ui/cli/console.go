@@ -19,7 +19,6 @@ import (
 	"aipscope/ui"
 
 	"github.com/adrg/xdg"
-	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
 
@@ -27,7 +26,11 @@ import (
 func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	t := &table{desk: f.desk}
 	t.faces = append(t.faces, f)
-	desk, err := t.run(ctx, f.options.timeout, f.console())
+	cfg := f.console()
+	if f.live {
+		cfg.Office = t.office()
+	}
+	desk, err := t.run(ctx, f.options.timeout, cfg)
 	if err != nil {
 		return "", err
 	}
@@ -36,6 +39,7 @@ func (f *face) showConsole(ctx context.Context) (next string, err error) {
 	if next, _ := turn.Successor(); next != "" && f.live && !console.Left() {
 		return next, nil
 	}
+	f.refused = turn.Refused() != ""
 	f.code = exitOf(t.tell(ctx, desk)[f].Word)
 	if !turn.Settled() && (console.Left() || ctx.Err() != nil) {
 		f.code = exitInterrupted
@@ -54,6 +58,7 @@ func (f *face) console() ui.Config {
 	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
 	if f.log != nil {
 		cfg.Export = f.export
+		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) { return allRows(ctx, f.log, after) }
 	}
 	cfg.Terminal = func(seq string) error {
 		s := f.screen.Load()
@@ -71,7 +76,7 @@ func (f *face) console() ui.Config {
 
 // export writes the action's journal to a file that is not there yet.
 func (f *face) export(ctx context.Context, path string, reveal bool) error {
-	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal) })
+	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal, nil) })
 }
 
 // save writes a text to a file that is not there yet.
@@ -131,7 +136,7 @@ func (a *app) prepareLook() error {
 		look.Profile, look.PlainScreen = termenv.Ascii, true
 	}
 	if a.set.Theme == "" {
-		look.Theme = themes.Auto(lipgloss.HasDarkBackground())
+		look.Theme = themes.Auto(a.darkBackground())
 	} else {
 		var err error
 		own := os.DirFS(filepath.Join(xdg.ConfigHome, "aipscope", "themes"))

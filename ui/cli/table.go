@@ -20,9 +20,11 @@ import (
 // are open.
 type table struct {
 	*desk
-	mu     sync.Mutex // commands open actions
-	faces  []*face
-	closed bool
+	life    context.Context // of the console's screen
+	sending sync.WaitGroup
+	mu      sync.Mutex // commands open actions
+	faces   []*face
+	closed  bool
 }
 
 // runAlone is aipscope without a command: the list of actions.
@@ -58,12 +60,18 @@ func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Conf
 	if in == nil || out == nil {
 		return nil, usage(errors.New("--output tui needs a terminal; use text or json"))
 	}
+	life, end := context.WithCancel(ctx)
+	t.life = life
+	defer func() {
+		end()
+		t.sending.Wait()
+	}()
 	cfg := ui.DeskConfig{Keys: t.set.keymap, Look: t.look, Clock: t.now, Suspends: hasJobs, Endpoint: "journal alone"}
 	if t.client != nil {
 		cfg.Endpoint = t.client.URL()
 	}
 	if t.journal != nil {
-		cfg.List, cfg.Open = t.list, t.open
+		cfg.List, cfg.Open, cfg.Office = t.list, t.open, t.office()
 	}
 	desk := ui.NewDesk(ctx, cfg, watch...)
 	defer t.close()
@@ -96,6 +104,11 @@ func (t *table) list(ctx context.Context) ([]ui.Listed, error) {
 // open begins to watch an action of the list: live where the daemon at hand has
 // it, else from the journal.
 func (t *table) open(ctx context.Context, which ui.Listed) (ui.Config, error) {
+	return t.follow(ctx, which, nil)
+}
+
+// follow is open, of an action whose submission may be on its way.
+func (t *table) follow(ctx context.Context, which ui.Listed, sent *sending) (ui.Config, error) {
 	src := follow.Source{URL: which.URL, Action: which.Action}
 	live := t.client != nil && which.URL == t.client.URL()
 	if live {
@@ -118,6 +131,9 @@ func (t *table) open(ctx context.Context, which ui.Listed) (ui.Config, error) {
 	if live {
 		w := follow.Start(ctx, follow.Config{Source: src, Log: log, Client: t.client, Logger: t.app.log})
 		f.batches, f.live, f.end = w.Next, true, func() { w.Close(); release() }
+		if sent != nil {
+			f.batches = sent.watch(t.app, w)
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +142,14 @@ func (t *table) open(ctx context.Context, which ui.Listed) (ui.Config, error) {
 		return ui.Config{}, context.Canceled
 	}
 	t.faces = append(t.faces, f)
-	return f.console(), nil
+	cfg := f.console()
+	if live {
+		cfg.Office = t.office()
+	}
+	if sent != nil {
+		cfg.Posted = sent.wait
+	}
+	return cfg, nil
 }
 
 // close ends what the list opened.

@@ -21,8 +21,8 @@ type watchOptions struct {
 	timeout         time.Duration
 	newOnly         bool
 	reveal          bool
-	posted          <-chan error // how the submission that is watched went, or nil
-	capability      string       // as asked for, before the daemon says
+	posted          <-chan struct{} // closed when the submission that is watched was answered, or nil
+	capability      string          // as asked for, before the daemon says
 }
 
 func (o *watchOptions) flags(cmd *cobra.Command) {
@@ -107,8 +107,10 @@ func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (n
 	if opt.posted != nil {
 		d.spawn(func() {
 			// The answer to a submission may tell more than the stream does.
-			if err := <-opt.posted; err == nil {
+			select {
+			case <-opt.posted:
 				w.Poke()
+			case <-ctx.Done():
 			}
 		})
 	}
@@ -166,6 +168,11 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 		waiting, cancel = context.WithTimeout(ctx, f.options.timeout)
 	}
 	defer cancel()
+	var far *progress
+	if !f.live {
+		far = f.beginBeside("reading " + f.action)
+	}
+	defer far.end()
 	var last follow.Batch
 	for !last.Done {
 		b, err := f.batches(waiting)
@@ -179,6 +186,7 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 		if err := p.batch(b); err != nil {
 			return "", fmt.Errorf("write output: %w", err)
 		}
+		far.at(turn.Applied(), 0, "rows")
 		if next, _ := turn.Successor(); next != "" {
 			return next, nil
 		}
@@ -190,6 +198,7 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 		}
 		turn.Apply(rows)
 	}
+	f.refused = turn.Refused() != ""
 	v := f.judge(ctx, turn, last.Err)
 	if err := p.verdict(v, last); err != nil {
 		return "", fmt.Errorf("write output: %w", err)

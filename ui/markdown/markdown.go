@@ -53,16 +53,21 @@ type Document struct {
 	blocks  *blocks
 
 	raw    strings.Builder
+	read   int // bytes of raw that were looked at
 	stream safe.Stream
 
 	closed  []segment
 	offsets []int            // of each closed segment's first line; as far as they are right
 	known   definitions      // of the closed segments
 	waiting map[string][]int // segments that look for a label
-	stale   map[int]bool     // segments to be rendered again
-	rest    tail             // what is open
-	changed bool             // text has come since the last drawing
-	ended   bool
+	found   []found          // labels that were looked for before they were defined
+	marks   []mark
+	spacing int          // bytes from one to the next, at least
+	stale   map[int]bool // segments to be rendered again
+	rest    tail         // what is open
+	changed bool         // text has come since the last drawing
+	whole   bool         // no more text comes
+	ended   bool         // and all of it was looked at
 }
 
 // segment is a part of the text that is complete: blocks that are parsed alone.
@@ -95,7 +100,7 @@ type tail struct {
 // New returns an empty document.
 func New(o Options) *Document {
 	o.Width = max(o.Width, 1)
-	return &Document{options: o, known: make(definitions), waiting: make(map[string][]int), stale: make(map[int]bool)}
+	return &Document{options: o, known: make(definitions), waiting: make(map[string][]int), stale: make(map[int]bool), spacing: markSpacing}
 }
 
 // Like returns an empty document that is drawn as d is. What a look costs to make
@@ -120,21 +125,19 @@ func Render(text string, o Options) []string {
 
 // Append adds text, as it came: it may be cut anywhere, and hold anything.
 func (d *Document) Append(delta string) {
-	if d.ended || delta == "" {
+	if d.whole || delta == "" {
 		return
 	}
 	d.raw.WriteString(delta)
-	d.rest.text = append(d.rest.text, d.stream.Write(delta)...)
 	d.changed = true
 }
 
 // Finish says that the text is complete. Text that comes after it is ignored.
 func (d *Document) Finish() {
-	if d.ended {
+	if d.whole {
 		return
 	}
-	d.rest.text = append(d.rest.text, d.stream.Flush()...)
-	d.ended, d.changed = true, true
+	d.whole, d.changed = true, true
 }
 
 // Source is the text as it came: unsafe for a terminal.
@@ -161,6 +164,9 @@ func (d *Document) redraw() {
 	}
 	d.offsets = d.offsets[:0]
 	d.rest.forget()
+	for i := range d.marks {
+		d.marks[i].rest.forget()
+	}
 	d.changed = true
 }
 
@@ -228,7 +234,7 @@ func (d *Document) update() {
 	if d.blocks == nil {
 		d.blocks = newBlocks(d.options)
 	}
-	d.divide()
+	d.take()
 	for i := range d.stale {
 		d.draw(i)
 		d.offsets = d.offsets[:min(len(d.offsets), i)]
@@ -246,6 +252,25 @@ func (d *Document) update() {
 		d.offsets = append(d.offsets, at)
 	}
 	d.drawTail()
+}
+
+// take looks at the text that has come, in pieces.
+func (d *Document) take() {
+	for d.read < d.raw.Len() {
+		piece := d.raw.String()[d.read:min(d.raw.Len(), d.read+d.spacing)]
+		d.read += len(piece)
+		d.rest.text = append(d.rest.text, d.stream.Write(piece)...)
+		if d.read == d.raw.Len() && d.whole {
+			break
+		}
+		d.divide()
+		d.keepMark()
+	}
+	if d.whole && !d.ended {
+		d.rest.text = append(d.rest.text, d.stream.Flush()...)
+		d.ended = true
+		d.divide()
+	}
 }
 
 // divide closes what is complete of the tail.
@@ -395,6 +420,7 @@ func (d *Document) learn(i int) {
 		for _, j := range d.waiting[label] {
 			d.stale[j] = true
 		}
+		d.found = append(d.found, found{label, i, d.waiting[label]})
 		delete(d.waiting, label)
 	}
 }
