@@ -89,14 +89,14 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.set.PlainScreen, broke: a.broke,
 		lost: func(error) { a.end(nil) }, // nobody sees the screen any more
 	}
-	a.screen.Store(s)
-	defer a.screen.Store(nil)
 	if a.keeps {
 		if s.keeper, err = startKeeper(s, a.spawn); err != nil {
 			a.log.Warn("no keeper", "error", err) // a killed console leaves its terminal as it is, then
 		}
 		defer s.keeper.letGo()
 	}
+	a.screen.Store(s)
+	defer a.screen.Store(nil)
 	model := &guardedModel{inner: m, broke: a.broke}
 	jobs := newJobs(ctx, in, s.keeper)
 	late := &lateAnswer{due: &a.late}
