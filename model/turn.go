@@ -531,6 +531,15 @@ func (t *Turn) Model() string { return t.model }
 // Result is the result that settled the action, or nil.
 func (t *Turn) Result() *Result { return t.result }
 
+// Object is what a completed action that is no turn answered with, such as a list
+// or a run's status; nil for turns. It is from outside, and private.
+func (t *Turn) Object() json.RawMessage {
+	if t.result == nil || t.result.Status != aip.ResultCompleted || rulesOf(t.Operation()) != rulesResult {
+		return nil
+	}
+	return t.result.Output
+}
+
 // err is the error of the result, or nil.
 func (t *Turn) err() *aip.Error {
 	if t.result == nil {

@@ -285,7 +285,11 @@ func (j judge) decideCompleted(v *Verdict, is func(Word, ConditionName, string))
 	case j.rules == rulesNone && !confirmed:
 		is(Unconfirmed, CondFinish, "no rules for this capability")
 	case mark(CondEffects) != Pass && mark(CondEffects) != NotApplicable:
-		is(Unconfirmed, CondEffects, "what the tools did is not confirmed")
+		reason := "what the tools did is not confirmed"
+		if mark(CondEffects) == Unknown {
+			reason = "the reply cannot show which tools ran"
+		}
+		is(Unconfirmed, CondEffects, reason)
 	default:
 		is(Accepted, "", "every condition is met")
 	}

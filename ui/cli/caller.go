@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -210,12 +211,14 @@ func (d *desk) object(kind, id string, r act.Reply, original bool, v veil) error
 }
 
 // indented prints JSON for a person, with nothing in it that a terminal obeys.
-func (d *desk) indented(raw json.RawMessage) error {
+func (d *desk) indented(raw json.RawMessage) error { return writeIndented(d.out, raw) }
+
+func writeIndented(w io.Writer, raw json.RawMessage) error {
 	escaped, err := safe.JSON(nil, raw)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = d.out.Write(append(safe.Indent(escaped), '\n'))
+	_, err = w.Write(append(safe.Indent(escaped), '\n'))
 	return err
 }
 
