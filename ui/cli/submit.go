@@ -237,10 +237,14 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 	switch {
 	case given == "-":
 		from = "standard input"
-		raw, err = io.ReadAll(io.LimitReader(a.in, maxInput))
+		raw, err = readAtMost(a.in)
 	case given != "" && given[0] == '@':
 		from = given[1:]
-		raw, err = os.ReadFile(from)
+		var f *os.File
+		if f, err = os.Open(from); err == nil {
+			raw, err = readAtMost(f)
+			f.Close()
+		}
 	default:
 		return []byte(given), flag, nil
 	}
@@ -248,6 +252,16 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 		return nil, from, usage(fmt.Errorf("read %s: %w", from, err))
 	}
 	return raw, from, nil
+}
+
+// readAtMost reads all, or says that it is too large: a part would be something
+// else.
+func readAtMost(r io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(raw) > maxInput {
+		err = fmt.Errorf("it is larger than %d bytes", maxInput)
+	}
+	return raw, err
 }
 
 // submit journals, sends and watches a checked request.
