@@ -553,8 +553,9 @@ func (t *Turn) Settled() bool {
 	return t.result != nil || t.settled != nil && (t.settled.Code == "" || t.Refused() != "")
 }
 
-// Refused is the code with which the daemon refused the submission, or "". Any
-// sign of the action says more: something took it all the same.
+// Refused is the code with which the daemon refused the submission, CodeNotSent
+// where it was never asked, or "". Any sign of the action says more: something
+// took it all the same.
 func (t *Turn) Refused() string {
 	if t.settled == nil || t.result != nil || len(t.entries) > 0 || t.waitsFor != "" || t.state != "" && t.state != aip.StateUnknown {
 		return ""

@@ -193,7 +193,12 @@ func (j judge) decide(v *Verdict) {
 		is(Contradicted, CondIntegrity, "the evidence contradicts itself")
 		return
 	}
-	if code := j.Refused(); code != "" {
+	switch code := j.Refused(); code {
+	case "":
+	case CodeNotSent:
+		is(Failed, CondResult, "no connection to the daemon came to be: nothing was sent")
+		return
+	default:
 		is(Failed, CondResult, "the daemon refused the submission with "+safeWord(code)+": nothing ran")
 		return
 	}

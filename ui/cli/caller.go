@@ -104,8 +104,11 @@ func (d *desk) caller(endpoint string) *act.Caller {
 		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.hold(ctx, action) },
 		Tell: func(n act.Notice) {
 			text := n.Text
-			if n.Kind == act.NoticeWarning {
+			switch n.Kind {
+			case act.NoticeWarning:
 				text = "warning: " + text
+			case act.NoticeOriginal:
+				text += " (--again asks anew)"
 			}
 			fmt.Fprintf(d.err, "aipscope: %s\n", oneLine(text))
 		},
