@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"aipscope/follow/act"
+	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
 
@@ -392,7 +393,7 @@ func (d *desk) printFork(f act.Forked, failure error, v veil) error {
 			if !x.Session.Open() {
 				says = "ended: " + cmp.Or(shown.EndReason, "no reason")
 			}
-			says += fmt.Sprintf(", %d messages, title %s", x.Session.MessageCount, dash(shown.Title))
+			says += fmt.Sprintf(", %s, title %s", model.Count(x.Session.MessageCount, "message", "messages"), dash(shown.Title))
 			if x.Session.Parent != "" {
 				parent := "another session"
 				if x.Session.Parent == f.Source.ID {

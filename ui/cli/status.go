@@ -82,7 +82,7 @@ func (d *desk) status(ctx context.Context, action string) error {
 	if held == nil {
 		fmt.Fprintf(w, "  journal\tnothing\t\n")
 	} else {
-		fmt.Fprintf(w, "  journal\t%s\t%s; %d chunks\n", words(held.Verdict), held.Reason, held.Chunks)
+		fmt.Fprintf(w, "  journal\t%s\t%s; %s\n", words(held.Verdict), held.Reason, model.Count(held.Chunks, "chunk", "chunks"))
 	}
 	return w.Flush()
 }
