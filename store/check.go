@@ -123,21 +123,27 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 		if err := rows.Scan(&id, &action, &kind, &at, &body); err != nil {
 			return err
 		}
-		if h.Rows++; h.Rows%1000 == 0 {
-			j.say("reading the journal", h.Rows, all, "rows")
-		}
 		if id>>numberBits != action {
 			h.fault("row %d is filed under another action", id)
 		}
-		c := is[action]
-		c.head, c.rows = id&maxNumber, c.rows+1
-		if model.RowKind(kind) == model.RowChunk {
-			c.chunks++
-			h.Chunks++
-		}
-		is[action] = c
-		if _, err := model.DecodeRow(model.RowKind(kind), timeOf(at), body); err != nil {
-			h.fault("row %d of %s cannot be read", id&maxNumber, names[action])
+		err := expand(id, at, kind, body, func(number int64, kind model.RowKind, at int64, body []byte) error {
+			if h.Rows++; h.Rows%1000 == 0 {
+				j.say("reading the journal", h.Rows, all, "rows")
+			}
+			c := is[action]
+			c.head, c.rows = number, c.rows+1
+			if kind == model.RowChunk {
+				c.chunks++
+				h.Chunks++
+			}
+			is[action] = c
+			if _, err := model.DecodeRow(kind, timeOf(at), body); err != nil {
+				h.fault("row %d of %s cannot be read", number, names[action])
+			}
+			return nil
+		})
+		if err != nil {
+			h.fault("%s: %v", names[action], err)
 		}
 	}
 	if err := rows.Err(); err != nil {
