@@ -135,7 +135,7 @@ func (d *doctor) settings() {
 // token looks at the token's file, and says whether it can be used.
 func (d *doctor) token() bool {
 	if d.set.TokenFile == "" {
-		d.say("token", checkWarning, "no token file is named: the daemon is asked without credentials", "put the token alone into a file of mode 0600, and name it with --token-file or AIP_TOKEN_FILE")
+		d.say("token", checkWarning, "no token file is named: the daemon is asked without credentials", "put it alone into a file of mode 0600, named by --token-file or AIP_TOKEN_FILE")
 		return true
 	}
 	_, err := client.ReadTokenFile(d.set.TokenFile)
@@ -143,7 +143,7 @@ func (d *doctor) token() bool {
 	if errors.As(err, &bad) {
 		what, do, _ := strings.Cut(bad.Why, "; ")
 		if do == "" {
-			do = "put the token alone into a file of mode 0600, and name it with --token-file or AIP_TOKEN_FILE"
+			do = "put it alone into a file of mode 0600, named by --token-file or AIP_TOKEN_FILE"
 		}
 		d.say("token", checkFailed, d.set.TokenFile+": "+what, do)
 		return false

@@ -96,7 +96,7 @@ func (d *doctor) colours() {
 // clipboard says what stands in the way of copying. Whether it works no terminal
 // tells.
 func (d *doctor) clipboard() {
-	const file = "; copying to a file (y, then f) always works"
+	const file = ", or copy to a file (y, then f)"
 	switch {
 	case d.getenv("TMUX") != "":
 		d.say("clipboard", checkOK, "goes through tmux (OSC 52), which tells nobody whether it worked", "if nothing is copied: tmux set -g set-clipboard on"+file)
