@@ -74,8 +74,7 @@ const checkTime = 10 * time.Second
 // doctor looks at everything, one after the other, and keeps what it finds.
 type doctor struct {
 	*app
-	found  []checkLine
-	client *client.Client // nil without a daemon that can be asked
+	found []checkLine
 }
 
 func (d *doctor) say(name, state, detail, advice string) {
