@@ -190,13 +190,25 @@ func parseAge(s string) (time.Duration, error) {
 
 var errAge = errors.New("it should be a time such as 30d, 2w or 12h")
 
+// prunedLine is an action that was forgotten, or stays because it is in use.
+type prunedLine struct {
+	Type     string `json:"type"`
+	ActionID string `json:"action_id"`
+	URL      string `json:"url"`
+}
+
 func (a *app) printPruned(done store.Pruned) error {
 	if a.set.Output == "json" {
-		for what, list := range map[string][]follow.Source{"forgotten": done.Removed, "in_use": done.InUse} {
-			for _, s := range list {
-				if err := writeJSON(a.out, map[string]any{"type": what, "action_id": s.Action, "url": s.URL}); err != nil {
-					return err
-				}
+		var lines []prunedLine
+		for _, s := range done.InUse {
+			lines = append(lines, prunedLine{"in_use", s.Action, s.URL})
+		}
+		for _, s := range done.Removed {
+			lines = append(lines, prunedLine{"forgotten", s.Action, s.URL})
+		}
+		for _, l := range lines {
+			if err := writeJSON(a.out, l); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -46,7 +46,7 @@ failed read permits it. Content is masked unless --reveal is given.`,
 			})
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }
 
@@ -74,8 +74,8 @@ type deletion struct {
 	again bool
 }
 
-func (o *deletion) flags(cmd *cobra.Command, a *app) {
-	o.calling.flags(cmd, a)
+func (o *deletion) flags(cmd *cobra.Command) {
+	o.calling.flags(cmd)
 	cmd.Flags().StringVar(&o.key, "idempotency-key", "", "`key` of this exact request (default: one is made)")
 	cmd.Flags().BoolVar(&o.again, "again", false, "ask anew where the journal holds an earlier request for the same object")
 }
@@ -116,6 +116,6 @@ the same response, that one's result is read and nothing is sent (--again sends)
 				(*act.Caller).DeleteResponse)
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +41,14 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 }
 
+// statusLine is the daemon's word, as it came, beside the journal's.
+type statusLine struct {
+	Type     string          `json:"type"`
+	ActionID string          `json:"action_id"`
+	Daemon   json.RawMessage `json:"daemon"`
+	Journal  *journalJSON    `json:"journal"`
+}
+
 // journalJSON is what the journal says of an action.
 type journalJSON struct {
 	Capability     *string    `json:"capability"`
@@ -74,7 +83,7 @@ func (d *desk) status(ctx context.Context, action string) error {
 		return fmt.Errorf("status of %s: %w", action, err)
 	}
 	if d.set.Output == "json" {
-		return writeJSON(d.out, map[string]any{"type": "status", "action_id": action, "daemon": raw, "journal": held})
+		return writeJSON(d.out, statusLine{"status", action, raw, held})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s\t%s\n", safe.Line(action), safe.Line(cmp.Or(s.CapabilityID, turn.Capability())))

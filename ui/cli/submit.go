@@ -48,9 +48,8 @@ submitted again. CAPABILITY may come from AIP_CAPABILITY_ID, the action ID from
 AIP_ACTION_ID.`,
 		Example: `  aipscope submit cap:hermes_agent:prod:chat_stream --input '{"prompt":"Summarize the incident notes.","session_id":"incident-214"}'
   aipscope submit cap:hermes_agent:prod:responses_stream --input @request.json --detach`,
-		Args:              maxOneArg("capability"),
-		ValidArgsFunction: a.completeCapabilities,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
+		Args: maxOneArg("capability"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.input, "input", "", "the request as `JSON`, @FILE or - for standard input")
@@ -276,7 +275,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	defer stop()
 	d.spawn(func() { posted <- actor.Post(sending, req) })
 	if s.detach {
-		return d.detach(ctx, actor, posted)
+		return d.detach(ctx, actor, req.IdempotencyKey, posted)
 	}
 	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
 	watching, give := context.WithCancelCause(ctx)
@@ -317,8 +316,23 @@ func sameAsBefore(ctx context.Context, log *store.Log, action string, req model.
 	return nil
 }
 
+// submittedLine is a submission that was left, as JSON.
+type submittedLine struct {
+	Type     string  `json:"type"`
+	ActionID string  `json:"action_id"`
+	Key      *string `json:"idempotency_key"`
+}
+
+func (a *app) printSubmitted(action, key string) error {
+	if a.set.Output == "json" {
+		return writeJSON(a.out, submittedLine{"submitted", action, orNull(key)})
+	}
+	_, err := fmt.Fprintln(a.out, action)
+	return err
+}
+
 // detach stays until the daemon knows the action, and prints its ID.
-func (d *desk) detach(ctx context.Context, actor act.Actor, posted <-chan error) error {
+func (d *desk) detach(ctx context.Context, actor act.Actor, key string, posted <-chan error) error {
 	wait := time.NewTicker(250 * time.Millisecond)
 	defer wait.Stop()
 	for {
@@ -327,15 +341,13 @@ func (d *desk) detach(ctx context.Context, actor act.Actor, posted <-chan error)
 			if err != nil {
 				return fmt.Errorf("submit %s: %w", actor.Action, err)
 			}
-			_, err = fmt.Fprintln(d.out, actor.Action)
-			return err
+			return d.printSubmitted(actor.Action, key)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-wait.C:
 		}
 		if known, err := actor.Known(ctx); err == nil && known {
-			_, err := fmt.Fprintln(d.out, actor.Action)
-			return err
+			return d.printSubmitted(actor.Action, key)
 		}
 	}
 }
