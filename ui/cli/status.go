@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,6 +39,14 @@ func (a *app) statusCommand() *cobra.Command {
 			return d.status(cmd.Context(), action)
 		},
 	}
+}
+
+// statusLine is the daemon's word, as it came, beside the journal's.
+type statusLine struct {
+	Type     string          `json:"type"`
+	ActionID string          `json:"action_id"`
+	Daemon   json.RawMessage `json:"daemon"`
+	Journal  *journalJSON    `json:"journal"`
 }
 
 // journalJSON is what the journal says of an action.
@@ -77,7 +86,7 @@ func (d *desk) status(ctx context.Context, action string) error {
 		return fmt.Errorf("status of %s: %w", action, err)
 	}
 	if d.set.Output == "json" {
-		return writeJSON(d.out, map[string]any{"type": "status", "action_id": action, "daemon": raw, "journal": held})
+		return writeJSON(d.out, statusLine{"status", action, raw, held})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s\t%s\n", safe.Line(action), safe.Line(cmp.Or(s.CapabilityID, turn.Capability())))
@@ -85,7 +94,7 @@ func (d *desk) status(ctx context.Context, action string) error {
 	if held == nil {
 		fmt.Fprintf(w, "  journal\tnothing\t\n")
 	} else {
-		fmt.Fprintf(w, "  journal\t%s\t%s; %d chunks\n", words(held.Verdict), held.Reason, held.Chunks)
+		fmt.Fprintf(w, "  journal\t%s\t%s; %s\n", words(held.Verdict), held.Reason, model.Count(held.Chunks, "chunk", "chunks"))
 		if id := turn.ResponseID(); id != "" {
 			fmt.Fprintf(w, "  response\t%s\t\n", safe.Line(id))
 		}
