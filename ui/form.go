@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"aipscope/follow/act"
 	"aipscope/model"
@@ -114,6 +115,16 @@ func (f *form) get(path string) string {
 	return ""
 }
 
+// holds reports whether fields are as they are to be set.
+func (f *form) holds(set map[string]string) bool {
+	for path, value := range set {
+		if f.get(path) != value {
+			return false
+		}
+	}
+	return true
+}
+
 func (f *form) place() place {
 	if f.ready != nil {
 		return inReview
@@ -179,7 +190,13 @@ func (f *form) checked(input json.RawMessage, bad []hermes.Finding) (errs, warns
 	if len(bad) > 0 {
 		return bad, nil
 	}
-	return hermes.Check(f.offer.Operation, input, hermes.CheckOptions{Capability: f.offer.ID, IdempotencyKey: f.get("idempotency_key"), Mode: f.get("mode")})
+	errs, warns = hermes.Check(f.offer.Operation, input, hermes.CheckOptions{Capability: f.offer.ID, IdempotencyKey: f.get("idempotency_key"), Mode: f.get("mode")})
+	if s := f.get("timeout"); s != "" {
+		if limit, err := time.ParseDuration(s); err != nil || limit <= 0 {
+			errs = append(errs, hermes.Finding{Field: "timeout", Rule: "must be a time such as 90s"})
+		}
+	}
+	return errs, warns
 }
 
 func (f *form) mayAccept() bool { return !f.reading.running() }
@@ -214,7 +231,8 @@ func (f *form) firstWrong() int {
 func (f *form) look(c *Console) tea.Cmd {
 	office, file := c.cfg.Office, f.get("file")
 	raw, _ := f.compose()
-	req := model.Request{Capability: f.offer.ID, Mode: f.get("mode"), IdempotencyKey: f.get("idempotency_key"), AIPSession: f.get("aip_session")}
+	limit, _ := time.ParseDuration(f.get("timeout")) // it was checked
+	req := model.Request{TimeoutMS: limit.Milliseconds(), Capability: f.offer.ID, Mode: f.get("mode"), IdempotencyKey: f.get("idempotency_key"), AIPSession: f.get("aip_session")}
 	var cmd tea.Cmd
 	f.reading, cmd = c.begin(func(ctx context.Context, _ func(act.Notice)) func() tea.Cmd {
 		var err error
@@ -451,6 +469,9 @@ func (f *form) review(w, h int, full bool) []string {
 	if req.AIPSession != "" {
 		row("AIP session", brief(req.AIPSession))
 	}
+	if req.TimeoutMS > 0 {
+		row("timeout", (time.Duration(req.TimeoutMS) * time.Millisecond).String())
+	}
 	for _, n := range f.warns {
 		lines = append(lines, hang(" ", st.word(model.Unconfirmed), "warning: "+brief(n.String()), inner)...)
 	}
@@ -488,7 +509,8 @@ func (d *Desk) submit(c *Console, f *form) tea.Cmd {
 	_, cmd := c.begin(func(ctx context.Context, _ func(act.Notice)) func() tea.Cmd {
 		cfg, err := office.Submit(ctx, action, req)
 		return func() tea.Cmd {
-			if err != nil {
+			known := errors.Is(err, act.ErrKnown)
+			if err != nil && !known {
 				if errors.Is(err, context.Canceled) {
 					return nil
 				}
@@ -500,7 +522,11 @@ func (d *Desk) submit(c *Console, f *form) tea.Cmd {
 			}
 			c.notice("", ink{})
 			d.draft = nil
-			return d.opened(openedMsg{which: Listed{Action: action, URL: cfg.URL}, cfg: cfg})
+			cmd := d.opened(openedMsg{which: Listed{Action: action, URL: cfg.URL}, cfg: cfg})
+			if known {
+				d.shown.notice("It is known already: it is watched, and nothing was sent.", d.shown.styles.word(model.Unconfirmed))
+			}
+			return cmd
 		}
 	})
 	return cmd

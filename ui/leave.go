@@ -16,6 +16,7 @@ func (c *Console) quit() tea.Cmd {
 		c.thaw() // what was held counts
 	}
 	c.conceal()
+	c.window = nil
 	c.stop()
 	return tea.Quit
 }
