@@ -218,6 +218,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return c, c.tick()
 	case scanMsg:
 		return c, c.scanned(msg)
+	case findMsg:
+		return c, c.takeFound(msg)
 	case traceMsg:
 		return c, c.tracedTo(msg)
 	case sheetMsg:

@@ -76,7 +76,7 @@ func (s *sending) wait(ctx context.Context) error {
 	select {
 	case <-s.done:
 		if s.err != nil {
-			return explained{s.err}
+			return inWords{s.err}
 		}
 		return nil
 	case <-ctx.Done():
@@ -84,11 +84,11 @@ func (s *sending) wait(ctx context.Context) error {
 	}
 }
 
-// explained is an error that says itself in the user's words.
-type explained struct{ error }
+// inWords is an error that says itself in the user's words.
+type inWords struct{ error }
 
-func (e explained) Error() string { return explain(e.error) }
-func (e explained) Unwrap() error { return e.error }
+func (e inWords) Error() string { return explain(e.error) }
+func (e inWords) Unwrap() error { return e.error }
 
 // watch is what is seen of the action: its watch, until the submission is refused,
 // after which there is nothing to watch.
