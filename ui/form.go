@@ -475,6 +475,9 @@ func (f *form) review(w, h int, full bool) []string {
 	for _, n := range f.warns {
 		lines = append(lines, hang(" ", st.word(model.Unconfirmed), "warning: "+brief(n.String()), inner)...)
 	}
+	for _, n := range f.notes {
+		lines = append(lines, hang(" ", st.word(model.Unconfirmed), brief(n), inner)...)
+	}
 	if f.keyUse != "" {
 		lines = append(lines, hang(" ", st.alarm, brief(f.keyUse), inner)...)
 	}
