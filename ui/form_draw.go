@@ -239,4 +239,3 @@ func (f *form) review(w, h int, full bool) []string {
 	}
 	return st.box(fr, out, w, tall(len(out)+2, h, full))
 }
-

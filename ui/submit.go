@@ -63,4 +63,3 @@ func (c *Console) posted(m postedMsg) {
 	}
 	c.notice(say+brief(m.err.Error()), c.styles.word(model.Failed))
 }
-
