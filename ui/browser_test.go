@@ -54,7 +54,8 @@ func TestSessionsAreListedReadAndContinued(t *testing.T) {
 				}
 				b.press("M") // the messages show what is there
 				b.pass(time.Second)
-				b.shows("Messages of demo-tools", "14 returned of 14", "REVEALED")
+				b.shows("Messages of ", "14 returned of 14", "masked, r reveals")
+				b.hides("Three things are left")
 				b.press("esc", "esc", "esc")
 				b.shows("UNCONFIRMED")
 				b.press("S")

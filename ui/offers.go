@@ -161,7 +161,7 @@ func (c *Console) writeTo(endpoint string, ops []hermes.Operation, set map[strin
 	return c.offered(func(found []act.Offer, action, key, problem string) tea.Cmd {
 		c.notice("", ink{})
 		for _, op := range ops {
-			if o, ok := act.Find(found, op.Capability(endpoint)); ok && problem == "" && c.window == nil {
+			if o, ok := act.Find(found, op.Capability(endpoint)); ok && problem == "" && c.window == nil && c.desk.shown == c {
 				f := c.desk.draft
 				if f == nil || f.offer.ID != o.ID || !f.holds(set) {
 					f = newForm(&c.styles, o, action, keyFor(o, key), set)
