@@ -213,6 +213,14 @@ func (j judge) decision() string {
 	return Decision(j.op, j.result.Error)
 }
 
+// refusedAdvice is what to do about a submission that made no action.
+func (t *Turn) refusedAdvice() string {
+	if t.Refused() == CodeNotSent {
+		return "there is no action: check the daemon's URL and the network"
+	}
+	return "there is no action: the code says what to correct"
+}
+
 // advice says what to do next, in the seeds' words.
 func (j judge) advice(v Verdict) []string {
 	var out []string
@@ -249,7 +257,7 @@ func (j judge) advice(v Verdict) []string {
 		}
 	case Failed:
 		if j.Refused() != "" {
-			say("there is no action: the code says what to correct")
+			say(j.refusedAdvice())
 			return out
 		}
 		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))

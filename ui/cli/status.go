@@ -49,6 +49,8 @@ type journalJSON struct {
 	Chunks         int        `json:"chunks"`
 	Last           string     `json:"last"`
 	IdempotencyKey *string    `json:"idempotency_key"`
+	ResponseID     *string    `json:"response_id"`
+	SessionID      *string    `json:"session_id"` // that Hermes named
 }
 
 func (d *desk) status(ctx context.Context, action string) error {
@@ -64,7 +66,8 @@ func (d *desk) status(ctx context.Context, action string) error {
 	if turn.Applied() > 0 {
 		v := turn.Verdict()
 		_, last := turn.Span()
-		held = &journalJSON{Capability: orNull(turn.Capability()), State: orNull(string(turn.State())), Verdict: v.Word, Reason: v.Reason, Chunks: turn.Chunks(), Last: stamp(last)}
+		held = &journalJSON{Capability: orNull(turn.Capability()), State: orNull(string(turn.State())), Verdict: v.Word, Reason: v.Reason, Chunks: turn.Chunks(), Last: stamp(last),
+			ResponseID: orNull(turn.ResponseID()), SessionID: orNull(turn.SessionID())}
 		if r := turn.Request(); r != nil {
 			held.IdempotencyKey = orNull(r.IdempotencyKey)
 		}
@@ -83,6 +86,12 @@ func (d *desk) status(ctx context.Context, action string) error {
 		fmt.Fprintf(w, "  journal\tnothing\t\n")
 	} else {
 		fmt.Fprintf(w, "  journal\t%s\t%s; %d chunks\n", words(held.Verdict), held.Reason, held.Chunks)
+		if id := turn.ResponseID(); id != "" {
+			fmt.Fprintf(w, "  response\t%s\t\n", safe.Line(id))
+		}
+		if id := turn.SessionID(); id != "" {
+			fmt.Fprintf(w, "  session\t%s\t\n", safe.Line(id))
+		}
 	}
 	return w.Flush()
 }
