@@ -54,6 +54,9 @@ type Config struct {
 	Tmux     bool   // the terminal is tmux, which passes on less
 	Notify   Notify // when an outcome comes
 
+	// Printer takes what a plain screen says; without one it is drawn in frames.
+	Printer *Printer
+
 	Keys     Keymap
 	Suspends bool // the system has job control: ctrl+z works
 
@@ -135,6 +138,9 @@ type Console struct {
 	actions *actionsPane // nil but in the console that shows the list
 	browser *browser     // nil but in the console that shows sessions
 
+	printer *Printer // nil where frames are drawn
+	said    said
+
 	frame   string
 	dirty   bool
 	squeeze squeezer
@@ -148,6 +154,10 @@ func New(ctx context.Context, cfg Config) *Console {
 	c := &Console{cfg: cfg, turn: model.NewTurn(cfg.Action), dirty: true}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.styles = newStyles(cfg.Look)
+	if cfg.Look.PlainScreen && cfg.Printer != nil {
+		c.printer = cfg.Printer
+		c.styles.speak()
+	}
 	c.verdict = c.turn.Verdict()
 	c.assistant = assistantPane{st: &c.styles, document: cfg.Look.documents()}
 	c.tools = toolsPane{st: &c.styles}
@@ -202,26 +212,38 @@ func (c *Console) cancelPending() bool { return c.cancelSent && c.cancelOutcome 
 
 // Update takes in one message. It starts commands and does no I/O.
 func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if c.desk != nil || c.printer == nil {
+		return c, c.update(msg)
+	}
+	c.listen(msg)
+	cmd := c.update(msg)
+	return c, tea.Batch(cmd, c.tellAll(msg))
+}
+
+func (c *Console) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		c.width, c.height = msg.Width, msg.Height
+		if c.printer != nil { // what is said needs no room
+			c.width, c.height = max(c.width, minWidth), max(c.height, minHeight)
+		}
 		c.layout()
-		return c, c.relay()
+		return c.relay()
 	case batchMsg:
-		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
+		return tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
 		c.ticking = false
 		if c.ctx.Err() != nil {
-			return c, nil
+			return nil
 		}
 		c.dirty = true
-		return c, c.tick()
+		return c.tick()
 	case scanMsg:
-		return c, c.scanned(msg)
+		return c.scanned(msg)
 	case findMsg:
-		return c, c.takeFound(msg)
+		return c.takeFound(msg)
 	case traceMsg:
-		return c, c.tracedTo(msg)
+		return c.tracedTo(msg)
 	case sheetMsg:
 		c.dirty = c.sheet.take(msg) || c.dirty
 	case cancelMsg:
@@ -233,28 +255,28 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case postedMsg:
 		c.posted(msg)
 	case noteMsg:
-		return c, c.takeNote(msg)
+		return c.takeNote(msg)
 	case endMsg:
-		return c, c.takeEnd(msg)
+		return c.takeEnd(msg)
 	case tea.MouseMsg:
 		c.mouse(msg)
 	case tea.ResumeMsg:
 		c.dirty = true
 	case listMsg:
-		return c, c.takeList(msg)
+		return c.takeList(msg)
 	case relistMsg:
 		if c.desk.shown == c && msg.id == c.actions.id {
-			return c, c.desk.reload()
+			return c.desk.reload()
 		}
 	case LeaveMsg:
-		return c, c.quit()
+		return c.quit()
 	case tea.KeyMsg:
 		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.place()&inTyping == 0 {
-			return c, c.burst(msg.Runes)
+			return c.burst(msg.Runes)
 		}
-		return c, c.key(msg)
+		return c.key(msg)
 	}
-	return c, nil
+	return nil
 }
 
 // key resolves a key and acts on it. While a reason is typed, keys that mean
@@ -309,6 +331,9 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 
 // View returns the frame; it is built only after something changed.
 func (c *Console) View() string {
+	if c.printer != nil {
+		return ""
+	}
 	if c.dirty {
 		c.frame = c.draw()
 		c.dirty = false

@@ -31,8 +31,9 @@ type DeskConfig struct {
 	// Office is what can be done at the desk's daemon, or nil.
 	Office *Office
 
-	Suspends bool   // as of Config
-	Endpoint string // for the list's header
+	Printer  *Printer // as of Config, and for all consoles
+	Suspends bool     // as of Config
+	Endpoint string   // for the list's header
 	Keys     Keymap
 	Look     Look
 	Clock    func() time.Time // time.Now when nil
@@ -69,7 +70,7 @@ type openedMsg struct {
 // none, it shows the list. The context ends its commands.
 func NewDesk(ctx context.Context, cfg DeskConfig, watch ...Config) *Desk {
 	d := &Desk{cfg: cfg, ctx: ctx}
-	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock, Office: cfg.Office})
+	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock, Office: cfg.Office, Printer: cfg.Printer})
 	d.home.desk = d
 	d.home.done = true // no watch of its own
 	d.home.actions = newActionsPane(&d.home.styles)
@@ -84,6 +85,7 @@ func NewDesk(ctx context.Context, cfg DeskConfig, watch ...Config) *Desk {
 }
 
 func (d *Desk) add(cfg Config) *Console {
+	cfg.Printer = d.cfg.Printer
 	c := New(d.ctx, cfg)
 	c.desk = d
 	d.watched = append(d.watched, c)
@@ -102,6 +104,14 @@ func (d *Desk) Shown() *Console {
 		return d.before
 	}
 	return d.shown
+}
+
+// Rest is what a plain screen said last and did not print yet.
+func (d *Desk) Rest() string {
+	if d.cfg.Printer == nil {
+		return ""
+	}
+	return d.cfg.Printer.Rest()
 }
 
 // Close ends the commands that still run.
@@ -137,19 +147,37 @@ func (d *Desk) View() string { return d.shown.View() }
 // Update hands a message to the console that it is for: keys and sizes to the one
 // in sight.
 func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if d.cfg.Printer == nil {
+		return d, d.update(msg)
+	}
+	d.shown.listen(msg)
+	was := d.shown
+	cmd := d.update(msg)
+	if to, ok := msg.(consoleMsg); ok {
+		if msg = to.msg; to.to != d.shown {
+			return d, cmd
+		}
+	}
+	if d.shown != was {
+		d.shown.said.begun, d.shown.said.lines = false, nil // say where we are
+	}
+	return d, tea.Batch(cmd, d.shown.tellAll(msg))
+}
+
+func (d *Desk) update(msg tea.Msg) tea.Cmd {
 	c := d.shown
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
 		d.w, d.h = m.Width, m.Height
 	case openedMsg:
-		return d, d.opened(m)
+		return d.opened(m)
 	case LeaveMsg:
-		return d, d.quit()
+		return d.quit()
 	case consoleMsg:
 		c, msg = m.to, m.msg
 		if _, ok := msg.(tickMsg); ok && c != d.shown {
 			c.ticking = false // nothing moves that is not in sight
-			return d, nil
+			return nil
 		}
 	}
 	was := c.told
@@ -162,7 +190,7 @@ func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		d.home.sift() // the list tells of all
 		d.home.dirty = true
 	}
-	return d, d.of(c, cmd)
+	return d.of(c, cmd)
 }
 
 // of makes what a console's command brings a message for that console.

@@ -22,6 +22,11 @@ const otherAction = "act_0198b0d2c41e7000a000000000000002"
 // whose batches come through other.
 func onDesk(t *testing.T, w, h int, watch bool, test func(d *driver, desk *Desk, rows []model.Row, other chan follow.Batch)) {
 	t.Helper()
+	onDeskAs(t, w, h, watch, func(*DeskConfig) {}, test)
+}
+
+func onDeskAs(t *testing.T, w, h int, watch bool, configure func(*DeskConfig), test func(d *driver, desk *Desk, rows []model.Row, other chan follow.Batch)) {
+	t.Helper()
 	rows := turntest.Named(t, "chat_tools").Rows(t)
 	synctest.Test(t, func(t *testing.T) {
 		var inner Config
@@ -52,6 +57,8 @@ func onDesk(t *testing.T, w, h int, watch bool, test func(d *driver, desk *Desk,
 				return c, nil
 			},
 		}
+		configure(&cfg)
+		inner.Look = cfg.Look
 		ctx, cancel := context.WithCancel(context.Background())
 		t.Cleanup(cancel)
 		var first []Config

@@ -14,7 +14,7 @@ func (c *Console) helpLines(w int) []string {
 	seen := map[intent]bool{}
 	wide := 0
 	for _, b := range c.cfg.Keys.table() {
-		at := b.where&c.underHelp() != 0 && (b.when == nil || b.when(c))
+		at := b.worksIn(c, c.underHelp())
 		if !at || seen[b.intent] {
 			continue
 		}
@@ -60,6 +60,13 @@ func (c *Console) hints(now time.Time) string {
 		width += ansi.StringWidth(n)
 		i++
 	}
+	return c.keysLine(line, width, i)
+}
+
+// keysLine adds to a line of so many cells the keys that matter most here, and as
+// many as there is room for; i is not 0 if something stands before them.
+func (c *Console) keysLine(line string, width, i int) string {
+	st, w := &c.styles, c.width
 	sep := "   "
 	if w < 100 {
 		sep = "  "

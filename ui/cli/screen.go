@@ -21,7 +21,7 @@ type screen struct {
 	*ui.SyncOutput
 	in, out *os.File
 	before  *term.State
-	plain   bool // no alternate screen: what is drawn stays
+	plain   bool // lines are printed, and no frames drawn
 	broke   func(stack []byte)
 	lost    func(error)
 	direct  atomic.Bool // the frames' writer broke down: write past it
@@ -30,11 +30,22 @@ type screen struct {
 
 // Write is called in a goroutine of bubbletea's.
 func (s *screen) Write(p []byte) (n int, err error) {
+	if s.plain {
+		return len(p), nil // there is no frame, and modes are nothing to print
+	}
+	return s.send(p)
+}
+
+// send writes between two frames, never within one.
+func (s *screen) send(p []byte) (n int, err error) {
 	if s.given.Load() {
 		return len(p), nil
 	}
-	if s.direct.Load() {
-		return s.out.Write(p)
+	if s.plain || s.direct.Load() {
+		if n, err = s.out.Write(p); err != nil {
+			s.lost(err)
+		}
+		return n, err
 	}
 	defer func() {
 		if recover() != nil {
@@ -58,8 +69,7 @@ func (s *screen) rescue() {
 	_ = term.Restore(s.in.Fd(), s.before)
 	end := endModes + "\x1b[?1049l"
 	if s.plain {
-		// What was drawn may have been revealed.
-		end = endModes + "\x1b[H\x1b[J"
+		end = "\r\n"
 	}
 	done := make(chan struct{})
 	go func() {
@@ -80,7 +90,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 		return fmt.Errorf("read the terminal's state: %w", err)
 	}
 	s := &screen{
-		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.set.PlainScreen, broke: a.broke,
+		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.plainScreen(), broke: a.broke,
 		lost: func(error) { a.end(nil) }, // nobody sees the screen any more
 	}
 	a.screen.Store(s)
@@ -95,7 +105,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())
 	}
-	if a.set.Mouse {
+	if a.set.Mouse && !s.plain {
 		options = append(options, tea.WithMouseCellMotion())
 	}
 	program := tea.NewProgram(model, options...)

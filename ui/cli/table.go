@@ -66,7 +66,7 @@ func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Conf
 		end()
 		t.sending.Wait()
 	}()
-	cfg := ui.DeskConfig{Keys: t.set.keymap, Look: t.look, Clock: t.now, Suspends: hasJobs, Endpoint: "journal alone"}
+	cfg := ui.DeskConfig{Printer: t.printer(), Keys: t.set.keymap, Look: t.look, Clock: t.now, Suspends: hasJobs, Endpoint: "journal alone"}
 	if t.client != nil {
 		cfg.Endpoint = t.client.URL()
 	}
@@ -168,6 +168,8 @@ func (t *table) tell(ctx context.Context, desk *ui.Desk) map[*face]model.Verdict
 	shown := desk.Shown()
 	if shown != nil {
 		fmt.Fprint(t.out, shown.Final())
+	} else {
+		fmt.Fprint(t.out, desk.Rest())
 	}
 	verdicts := map[*face]model.Verdict{}
 	for _, c := range desk.Watched() {
