@@ -102,18 +102,28 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 			tx: tx, insert: tx.StmtContext(ctx, l.j.insert), chunk: tx.StmtContext(ctx, l.j.chunk), action: action,
 			// Numbers ascend for this follower even if the action was
 			// forgotten meanwhile and begins anew.
-			head: max(head, after),
+			head:      max(head, after),
+			stretches: stretches{tx: tx, action: action},
 		}
 		done.Rows = slices.Grow(done.Rows, len(rows))
-		for _, r := range rows {
-			r.At = timeOf(nanos(r.At))
-			known, err := b.add(ctx, &r)
+		for from := 0; from < len(rows); {
+			count, stored, err := b.stretch(ctx, rows[from:])
 			if err != nil {
 				return err
 			}
-			if !known {
-				done.Rows = append(done.Rows, r)
+			for i := from; i < from+count; i++ {
+				if !stored {
+					known, err := b.add(ctx, &rows[i])
+					if err != nil {
+						return err
+					}
+					if known {
+						continue
+					}
+				}
+				done.Rows = append(done.Rows, rows[i])
 			}
+			from += count
 		}
 		done.Duplicates = b.duplicates
 		if err := b.summarise(ctx); err != nil {
@@ -140,25 +150,23 @@ func (l *Log) create(ctx context.Context, tx *sql.Tx) (int64, error) {
 	return r.LastInsertId()
 }
 
-// complete decodes rows that came as raw bytes alone, in a copy, so that what is
-// committed can be read back.
+// complete copies rows and decodes those that came as raw bytes alone, so that
+// what is committed can be read back.
 func complete(rows []model.Row) ([]model.Row, error) {
-	copied := false
+	rows = slices.Clone(rows)
 	for i := range rows {
 		r := &rows[i]
-		switch {
-		case r.Kind == "" || len(r.Raw) == 0:
+		if r.Kind == "" || len(r.Raw) == 0 {
 			return nil, fmt.Errorf("row %d of the commit has no kind or no body", i)
-		case decoded(r):
-			continue
-		case !copied:
-			rows, copied = slices.Clone(rows), true
 		}
-		whole, err := model.DecodeRow(r.Kind, r.At, r.Raw)
-		if err != nil {
-			return nil, fmt.Errorf("row %d of the commit: %w", i, err)
+		if !decoded(r) {
+			whole, err := model.DecodeRow(r.Kind, r.At, r.Raw)
+			if err != nil {
+				return nil, fmt.Errorf("row %d of the commit: %w", i, err)
+			}
+			*r = whole
 		}
-		rows[i] = whole
+		r.At = timeOf(nanos(r.At))
 	}
 	return rows, nil
 }
@@ -208,6 +216,7 @@ type batch struct {
 	head       int64 // the last number given
 	chunks     int
 	duplicates int
+	stretches  stretches
 	first      int64 // earliest time of a stored row, 0 for none
 	last       int64
 }
@@ -217,13 +226,20 @@ func (b *batch) add(ctx context.Context, r *model.Row) (known bool, err error) {
 	if known, err = b.unchanged(ctx, r); err != nil {
 		return false, err
 	}
+	var stored []byte
+	if !known {
+		if stored, err = b.stretches.holds(ctx, r); err != nil {
+			return false, err
+		}
+		known = stored != nil
+	}
 	if !known {
 		if known, err = b.put(ctx, r); err != nil {
 			return false, err
 		}
 	}
 	if known && r.Kind == model.RowChunk {
-		same, err := b.sameChunk(ctx, r)
+		same, err := b.sameChunk(ctx, r, stored)
 		if err != nil {
 			return false, err
 		}
@@ -241,6 +257,12 @@ func (b *batch) add(ctx context.Context, r *model.Row) (known bool, err error) {
 		}
 		return true, nil
 	}
+	b.count(r)
+	return false, b.note(ctx, r)
+}
+
+// count adds a stored row to what the list of actions says.
+func (b *batch) count(r *model.Row) {
 	if r.Kind == model.RowChunk {
 		b.chunks++
 	}
@@ -250,7 +272,6 @@ func (b *batch) add(ctx context.Context, r *model.Row) (known bool, err error) {
 			b.first = at
 		}
 	}
-	return false, b.note(ctx, r)
 }
 
 // put inserts a row under the next number and reports whether the journal holds
@@ -279,12 +300,13 @@ func (b *batch) put(ctx context.Context, r *model.Row) (known bool, err error) {
 }
 
 // sameChunk reports whether the chunk that is stored under r's sequence says the
-// same. Equal bytes are the usual case.
-func (b *batch) sameChunk(ctx context.Context, r *model.Row) (bool, error) {
-	var stored []byte
-	err := b.chunk.QueryRowContext(ctx, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
-	if err != nil {
-		return false, err
+// same. Equal bytes are the usual case. A nil stored is a row of its own, to be read.
+func (b *batch) sameChunk(ctx context.Context, r *model.Row, stored []byte) (bool, error) {
+	if stored == nil {
+		err := b.chunk.QueryRowContext(ctx, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
+		if err != nil {
+			return false, err
+		}
 	}
 	return bytes.Equal(stored, r.Raw) || chunkDigest(stored) == chunkDigest(r.Raw), nil
 }
@@ -348,7 +370,7 @@ func keyOf(r *model.Row) []byte {
 	case model.RowEvent:
 		key := []byte{'e'}
 		if n, ok := r.Event.ChunkSequence(); ok {
-			key = binary.BigEndian.AppendUint64(key, n)
+			key = eventKey(n)
 		}
 		if r.Event.ID == "" {
 			return appendDigest(append(key, '?'), contentDigest(r.Raw))
@@ -366,6 +388,9 @@ func keyOf(r *model.Row) []byte {
 	}
 	return nil
 }
+
+// eventKey is how the key of a chunk's event begins.
+func eventKey(sequence uint64) []byte { return binary.BigEndian.AppendUint64([]byte{'e'}, sequence) }
 
 // appendDigest appends half of a digest, which is enough to tell apart.
 func appendDigest(key []byte, d digest) []byte { return append(key, d[:16]...) }

@@ -30,6 +30,8 @@ func (c *Console) act(do intent) tea.Cmd {
 	switch do {
 	case doSubmit:
 		return c.askSubmit()
+	case doAnswer:
+		return c.answerApproval()
 	case doSessions:
 		return c.desk.sessions(c, c.turn.Endpoint(), "")
 	case doTranscript:

@@ -213,14 +213,14 @@ func (c *Console) cancelPending() bool { return c.cancelSent && c.cancelOutcome 
 // Update takes in one message. It starts commands and does no I/O.
 func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if c.desk != nil || c.printer == nil {
-		return c, c.update(msg)
+		return c.update(msg)
 	}
 	c.listen(msg)
-	cmd := c.update(msg)
+	_, cmd := c.update(msg)
 	return c, tea.Batch(cmd, c.tellAll(msg))
 }
 
-func (c *Console) update(msg tea.Msg) tea.Cmd {
+func (c *Console) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		c.width, c.height = msg.Width, msg.Height
@@ -228,22 +228,22 @@ func (c *Console) update(msg tea.Msg) tea.Cmd {
 			c.width, c.height = max(c.width, minWidth), max(c.height, minHeight)
 		}
 		c.layout()
-		return c.relay()
+		return c, c.layTranscript()
 	case batchMsg:
-		return tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
+		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
 		c.ticking = false
 		if c.ctx.Err() != nil {
-			return nil
+			return c, nil
 		}
 		c.dirty = true
-		return c.tick()
+		return c, c.tick()
 	case scanMsg:
-		return c.scanned(msg)
+		return c, c.scanned(msg)
 	case findMsg:
-		return c.takeFound(msg)
+		return c, c.takeFound(msg)
 	case traceMsg:
-		return c.tracedTo(msg)
+		return c, c.tracedTo(msg)
 	case sheetMsg:
 		c.dirty = c.sheet.take(msg) || c.dirty
 	case cancelMsg:
@@ -255,28 +255,28 @@ func (c *Console) update(msg tea.Msg) tea.Cmd {
 	case postedMsg:
 		c.posted(msg)
 	case noteMsg:
-		return c.takeNote(msg)
+		return c, c.takeNote(msg)
 	case endMsg:
-		return c.takeEnd(msg)
+		return c, c.takeEnd(msg)
 	case tea.MouseMsg:
 		c.mouse(msg)
 	case tea.ResumeMsg:
 		c.dirty = true
 	case listMsg:
-		return c.takeList(msg)
+		return c, c.takeList(msg)
 	case relistMsg:
 		if c.desk.shown == c && msg.id == c.actions.id {
-			return c.desk.reload()
+			return c, c.desk.reload()
 		}
 	case LeaveMsg:
-		return c.quit()
+		return c, c.quit()
 	case tea.KeyMsg:
 		if msg.Type == tea.KeyRunes && len(msg.Runes) > 1 && !msg.Paste && c.place()&inTyping == 0 {
-			return c.burst(msg.Runes)
+			return c, c.burst(msg.Runes)
 		}
-		return c.key(msg)
+		return c, c.key(msg)
 	}
-	return nil
+	return c, nil
 }
 
 // key resolves a key and acts on it. While a reason is typed, keys that mean
@@ -321,7 +321,7 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		switch c.intentOf(msg) {
 		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend, doReconcile, doResponse, doDelete,
-			doSubmit, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
+			doSubmit, doAnswer, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
 		default:
 			cmds = append(cmds, c.key(msg))
 		}

@@ -148,11 +148,11 @@ func (d *Desk) View() string { return d.shown.View() }
 // in sight.
 func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if d.cfg.Printer == nil {
-		return d, d.update(msg)
+		return d.update(msg)
 	}
 	d.shown.listen(msg)
 	was := d.shown
-	cmd := d.update(msg)
+	_, cmd := d.update(msg)
 	if to, ok := msg.(consoleMsg); ok {
 		if msg = to.msg; to.to != d.shown {
 			return d, cmd
@@ -164,20 +164,20 @@ func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return d, tea.Batch(cmd, d.shown.tellAll(msg))
 }
 
-func (d *Desk) update(msg tea.Msg) tea.Cmd {
+func (d *Desk) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	c := d.shown
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
 		d.w, d.h = m.Width, m.Height
 	case openedMsg:
-		return d.opened(m)
+		return d, d.opened(m)
 	case LeaveMsg:
-		return d.quit()
+		return d, d.quit()
 	case consoleMsg:
 		c, msg = m.to, m.msg
 		if _, ok := msg.(tickMsg); ok && c != d.shown {
 			c.ticking = false // nothing moves that is not in sight
-			return nil
+			return d, nil
 		}
 	}
 	was := c.told
@@ -190,7 +190,7 @@ func (d *Desk) update(msg tea.Msg) tea.Cmd {
 		d.home.sift() // the list tells of all
 		d.home.dirty = true
 	}
-	return d.of(c, cmd)
+	return d, d.of(c, cmd)
 }
 
 // of makes what a console's command brings a message for that console.
@@ -229,7 +229,7 @@ func (d *Desk) show(c *Console) tea.Cmd {
 	if c == d.home {
 		return d.reload()
 	}
-	return d.of(c, tea.Batch(c.tick(), c.relay()))
+	return d.of(c, tea.Batch(c.tick(), c.layTranscript()))
 }
 
 // cycle shows a neighbour among the watched actions.

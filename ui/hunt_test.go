@@ -132,7 +132,7 @@ func TestASearchSeesWhatIsShownAndNoMore(t *testing.T) {
 		}
 		d.press("n")
 		d.shows(secret, "1 of "+number(hits))
-		if !strings.Contains(d.c.View(), d.c.styles.match.in(secret)) {
+		if !strings.Contains(d.c.View(), d.c.styles.match.on+secret) {
 			t.Error("what was found is not set apart")
 		}
 		d.press("esc")

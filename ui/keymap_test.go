@@ -54,7 +54,7 @@ func TestKeysThatCannotBeBoundSayWhy(t *testing.T) {
 		keys []string
 		want string
 	}{
-		{"cancle", []string{"x"}, `no action is named "cancle"; they are accept, `},
+		{"cancle", []string{"x"}, `no action is named "cancle" (did you mean "cancel"?); they are accept, `},
 		{"cancel", []string{"hyper+x"}, `"hyper+x" is no key`},
 		{"cancel", []string{""}, `"" is no key`},
 		{"cancel", nil, "cancel has no key"},

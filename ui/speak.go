@@ -458,7 +458,7 @@ func (c *Console) arrive(was spot, lines []string) {
 		}
 	}
 	if c.said.at.place&(inPanes|inHelp|inPrompt) == 0 {
-		p.line(bare(c.keysLine("", 0, 0)))
+		p.line(bare(c.keysBehind("", ink{})))
 	}
 	c.said.typed = ""
 	c.tellTyped(lines)
