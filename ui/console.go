@@ -264,6 +264,8 @@ func (c *Console) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.dirty = true
 	case listMsg:
 		return c, c.takeList(msg)
+	case judgedMsg:
+		return c, c.takeJudged(msg)
 	case relistMsg:
 		if c.desk.shown == c && msg.id == c.actions.id {
 			return c, c.desk.reload()

@@ -16,6 +16,7 @@ type Listed struct {
 	Action, URL, Capability string
 	State                   string     // the daemon's word, "" when it was not asked or does not know it
 	Verdict                 model.Word // as last worked out here, "" when it is not known
+	Held                    bool       // the journal has something of it
 	Chunks                  int        // in the journal
 	Last                    time.Time  // when anything was last heard of it
 }
@@ -25,6 +26,8 @@ type DeskConfig struct {
 	// List returns the actions, the last touched first, and what could not be read:
 	// the journal's may be there although the daemon does not answer.
 	List func(ctx context.Context) ([]Listed, error)
+	// Judge works out the verdict of an action of the journal, for the list.
+	Judge func(ctx context.Context, which Listed) (model.Word, error)
 	// Open begins to watch an action.
 	Open func(ctx context.Context, which Listed) (Config, error)
 

@@ -204,7 +204,7 @@ func (c *Console) tellAll(msg tea.Msg) tea.Cmd {
 		}
 		c.said.listed, c.said.lines = true, nil
 		c.tellSights()
-	case batchMsg, tickMsg, tea.WindowSizeMsg:
+	case batchMsg, tickMsg, judgedMsg, tea.WindowSizeMsg:
 		if c.spot() == c.said.at && (c.said.at.place == inPanes || c.said.lines != nil) {
 			c.said.lines = c.sights() // events are told as they are
 			break
