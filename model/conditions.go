@@ -195,7 +195,7 @@ func (j judge) effects() Condition {
 	}
 	left := 0
 	for _, tool := range j.tools {
-		if through, ok := j.confirmedTools[tool.Key]; !ok || tool.Row > through {
+		if !j.Confirmed(tool) {
 			left++
 		}
 	}

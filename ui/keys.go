@@ -323,7 +323,13 @@ var keyTable = []binding{
 
 // works reports whether the row's keys mean something now.
 func (b binding) works(c *Console) bool {
-	return b.where&c.place() != 0 && (b.when == nil || b.when(c))
+	return b.worksIn(c, c.place())
+}
+
+// worksIn is works, of another place. On a plain screen nothing is revealed, for it
+// would stay there.
+func (b binding) worksIn(c *Console, p place) bool {
+	return b.where&p != 0 && (b.when == nil || b.when(c)) && (b.intent != doReveal || c.printer == nil)
 }
 
 // intentOf resolves a key.

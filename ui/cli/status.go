@@ -157,6 +157,7 @@ type actionLine struct {
 	Chunks     int        `json:"chunks"`
 	Last       string     `json:"last"`
 	last       time.Time
+	held       bool // the journal has it
 }
 
 // listed bounds how many of the daemon's actions are asked for.
@@ -200,7 +201,7 @@ func listActions(ctx context.Context, c *client.Client, j *store.Journal) ([]*ac
 	lines := map[string]*actionLine{}
 	for _, h := range held {
 		lines[h.URL+" "+h.ID] = &actionLine{
-			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last,
+			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last, held: true,
 		}
 	}
 	if c != nil {
