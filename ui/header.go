@@ -44,10 +44,10 @@ func (c *Console) header(now time.Time) string {
 		parts[0].text = ""
 	}
 	if c.frozen {
-		parts = append(parts, part{text: c.heldText(), ink: st.alarm, rank: 2, right: true})
+		parts = append(parts, part{text: c.heldText(), ink: st.aside, rank: 2, right: true})
 	}
 	if c.past != nil {
-		parts = append(parts, part{text: c.pastText(), ink: st.alarm, rank: 2, right: true})
+		parts = append(parts, part{text: c.pastText(), ink: st.aside, rank: 2, right: true})
 	}
 	gap := "  "
 	if w >= 100 {
