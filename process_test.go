@@ -427,6 +427,10 @@ func TestAJournalThatCannotBeUsedIsNamed(t *testing.T) {
 	}
 	p.ends(0, "watch", "act_ok")
 
+	var version int
+	if err := db.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := db.Exec(`PRAGMA user_version = 99`); err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +440,7 @@ func TestAJournalThatCannotBeUsedIsNamed(t *testing.T) {
 			t.Errorf("%v of a newer one: exit code %d\n%s", command, code, msg)
 		}
 	}
-	if _, err := db.Exec(`PRAGMA user_version = 2; PRAGMA wal_checkpoint(truncate)`); err != nil {
+	if _, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA wal_checkpoint(truncate)`, version)); err != nil {
 		t.Fatal(err)
 	}
 	db.Close()

@@ -31,6 +31,7 @@ var (
 	errTerminal = errors.New("the daemon said terminal")
 	errState    = errors.New("the action's state is terminal")
 	errSettled  = errors.New("another console read all and the outcome")
+	errUnknown  = errors.New("nobody knows whether it was committed")
 )
 
 // fatal ends the watch: the journal failed.
@@ -56,7 +57,10 @@ type follower struct {
 	pending []model.Row // not committed
 	next    string      // the cursor behind pending, or ""
 	frames  int         // events and chunks in pending
+	room    int         // that the last commit took: the next one is like it
 	since   time.Time   // of the oldest in pending
+	flying  *flight     // the commit under way, or nil
+	broken  error       // a commit failed: what came behind it must not be committed
 
 	held       []model.Held        // provider frames of the journal, for the match
 	noted      map[string]struct{} // digests of what was kept and not applied
@@ -203,7 +207,7 @@ func (f *follower) observe(rows []model.Row) {
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
 			f.sign()
-			if h, ok := model.HeldOf(r.Chunk); ok {
+			if h, ok := model.HeldOf(&r); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
@@ -317,10 +321,13 @@ func (f *follower) take(ctx context.Context, r model.Row) error {
 	if len(f.pending) == 0 {
 		f.since = r.At
 	}
+	if cap(f.pending) == 0 {
+		f.pending = make([]model.Row, 0, f.room)
+	}
 	f.pending = append(f.pending, r)
 	f.frames++
 	if f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime {
-		return f.flush(ctx)
+		return f.push(ctx)
 	}
 	return nil
 }
@@ -343,32 +350,87 @@ func (f *follower) note(ctx context.Context, code, name string, data []byte) err
 	return nil
 }
 
+// flight is a commit, under way or done.
+type flight struct {
+	frames int // events and chunks in it
+	cursor string
+	done   chan struct{}
+	got    Committed
+	err    error
+}
+
+// push commits what is pending while the next frames are read. One commit is under
+// way at most, so they keep their order; what it did is seen when it is awaited.
+func (f *follower) push(ctx context.Context) error {
+	if err := f.land(ctx); err != nil {
+		return err
+	}
+	rows, stored, c := f.depart()
+	f.flying = c
+	after := f.seen
+	f.spawn(func() {
+		defer close(c.done)
+		c.err = errUnknown // unless it comes back
+		c.got, c.err = f.cfg.Log.Commit(ctx, after, rows, stored)
+	})
+	return nil
+}
+
+// depart takes what is pending, and the cursor that may be stored with it.
+func (f *follower) depart() (rows []model.Row, stored string, c *flight) {
+	rows, c = f.pending, &flight{frames: f.frames, cursor: f.next, done: make(chan struct{})}
+	f.pending, f.frames, f.next = nil, 0, ""
+	f.room = min(len(rows)+1, batchFrames)
+	if f.keepCursor {
+		stored = c.cursor
+	}
+	return rows, stored, c
+}
+
+// land waits for the commit that is under way, and takes in what it did.
+func (f *follower) land(ctx context.Context) error {
+	c := f.flying
+	if c == nil {
+		return f.broken
+	}
+	f.flying = nil
+	<-c.done
+	if errors.Is(c.err, errUnknown) {
+		<-ctx.Done() // it broke down, and that ends the watch
+	}
+	return f.landed(c)
+}
+
+func (f *follower) landed(c *flight) error {
+	if c.err != nil {
+		f.broken = journalError(c.err)
+		return f.broken
+	}
+	f.observe(c.got.Rows)
+	if c.cursor != "" {
+		f.cursor = c.cursor
+	}
+	if c.got.Duplicates > 0 {
+		f.duplicates += c.got.Duplicates
+		f.count()
+	}
+	if c.frames > c.got.Duplicates { // something new: the link works
+		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
+	}
+	return nil
+}
+
 // flush commits what is pending, the cursor behind it in the same transaction.
 func (f *follower) flush(ctx context.Context) error {
+	if err := f.land(ctx); err != nil {
+		return err
+	}
 	if len(f.pending) == 0 && f.next == "" {
 		return nil
 	}
-	rows, frames, cursor := f.pending, f.frames, f.next
-	f.pending, f.frames, f.next = nil, 0, ""
-	stored := cursor
-	if !f.keepCursor {
-		stored = ""
-	}
-	duplicates, err := f.commit(ctx, rows, stored)
-	if err != nil {
-		return err
-	}
-	if cursor != "" {
-		f.cursor = cursor
-	}
-	if duplicates > 0 {
-		f.duplicates += duplicates
-		f.count()
-	}
-	if frames > duplicates { // something new: the link works
-		f.attempts, f.losses, f.lastCode, f.lastNews = 0, 0, "", time.Now()
-	}
-	return nil
+	rows, stored, c := f.depart()
+	c.got, c.err = f.cfg.Log.Commit(ctx, f.seen, rows, stored)
+	return f.landed(c)
 }
 
 // overtaken ends what the follower is at when the journal holds an outcome that
@@ -387,19 +449,24 @@ func (f *follower) overtaken() error {
 // absorb takes in what others of this console wrote to the journal: the answer
 // to a submission may settle the action before its chunks were read.
 func (f *follower) absorb(ctx context.Context) error {
-	if _, err := f.commit(ctx, nil, ""); err != nil {
+	if err := f.commit(ctx, nil); err != nil {
 		return err
 	}
 	return f.overtaken()
 }
 
-func (f *follower) commit(ctx context.Context, rows []model.Row, cursor string) (duplicates int, err error) {
-	got, err := f.cfg.Log.Commit(ctx, f.seen, rows, cursor)
+// commit commits rows that are no frames, and takes in what others wrote.
+func (f *follower) commit(ctx context.Context, rows []model.Row) error {
+	if err := f.land(ctx); err != nil {
+		return err
+	}
+	got, err := f.cfg.Log.Commit(ctx, f.seen, rows, "")
 	if err != nil {
-		return 0, journalError(err)
+		f.broken = journalError(err)
+		return f.broken
 	}
 	f.observe(got.Rows)
-	return got.Duplicates, nil
+	return nil
 }
 
 // understood notes that the daemon answered as one does.
@@ -420,8 +487,7 @@ func (f *follower) addRow(ctx context.Context, row model.Row) error {
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
-	_, err := f.commit(ctx, []model.Row{row}, "")
-	return err
+	return f.commit(ctx, []model.Row{row})
 }
 
 // wait waits for a piece of the stream or for the timeout, and meanwhile does

@@ -60,15 +60,20 @@ func (o *outbox) change(fn func()) {
 	}
 }
 
-// publish makes committed rows known, in ascending order.
+// publish makes committed rows known, in ascending order. They are the outbox's
+// from then on.
 func (o *outbox) publish(rows []model.Row) {
 	if len(rows) == 0 {
 		return
 	}
 	o.change(func() {
-		o.rows = append(o.rows, rows...)
-		for _, r := range rows {
-			o.bytes += len(r.Raw)
+		for i := range rows {
+			o.bytes += len(rows[i].Raw)
+		}
+		if len(o.rows) == 0 {
+			o.rows = rows
+		} else {
+			o.rows = append(o.rows, rows...)
 		}
 		o.top = rows[len(rows)-1].Number
 		if len(o.rows) > o.max || o.bytes > queueBytes {
@@ -161,8 +166,8 @@ func (o *outbox) take() (b Batch, behind, ok bool) {
 		b.History = n > 0 && o.delivered <= o.history
 		*from = (*from)[n:]
 		if from == &o.rows {
-			for _, r := range b.Rows {
-				o.bytes -= len(r.Raw)
+			for i := range b.Rows {
+				o.bytes -= len(b.Rows[i].Raw)
 			}
 			if len(o.rows) == 0 {
 				o.rows = nil

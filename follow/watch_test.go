@@ -1059,6 +1059,50 @@ func TestJournalFailuresEndTheWatch(t *testing.T) {
 	})
 }
 
+// A commit that runs beside the reading ends the watch when it fails or breaks down,
+// and what came behind it is not seen.
+func TestACommitUnderWayThatFailsEndsTheWatch(t *testing.T) {
+	for _, breaks := range []bool{false, true} {
+		bubble(t, fmt.Sprintf("breaks down %t", breaks), func(t *testing.T) {
+			items := turn(1000)
+			d := newFake(t, items)
+			d.page = len(items)
+			full := 0
+			log := &followtest.Log{Fail: func(rows []model.Row) error {
+				if len(rows) < 256 {
+					return nil
+				}
+				if full++; full < 3 {
+					return nil
+				}
+				if breaks {
+					panic("a fault")
+				}
+				return errTest
+			}}
+			s := run(t, d, log)
+			var fault *follow.PanicError
+			if breaks && !errors.As(s.last.Err, &fault) || !breaks && !errors.Is(s.last.Err, errTest) {
+				t.Errorf("ended with %v", s.last.Err)
+			}
+			stored, err := log.Rows(t.Context(), 0, 5000)
+			if err != nil || len(stored) == 0 || len(s.rows) != len(stored) || full != 3 {
+				t.Errorf("%d rows were seen, of %d (%v); %d full commits", len(s.rows), len(stored), err, full)
+			}
+			next := uint64(0)
+			for _, r := range stored {
+				if r.Kind != model.RowChunk {
+					continue
+				}
+				if r.Chunk.Sequence != next {
+					t.Fatalf("chunk %d was committed behind a commit that failed", r.Chunk.Sequence)
+				}
+				next++
+			}
+		})
+	}
+}
+
 type unreadable struct {
 	*followtest.Log
 	broken bool

@@ -15,22 +15,23 @@ type Held struct {
 	Digest   hermes.Digest
 }
 
-// HeldOf returns what c contributes to a match, or false for a chunk that no
+// HeldOf returns what a chunk's row contributes to a match, or false for a chunk that no
 // event of an aggregate answers to: the connector's closing error and an
 // operator's event, which have no provider frame (wire/hermes.md A.6, A.10), or
 // one whose content was redacted. Any other chunk without a provider frame is
 // like no event.
-func HeldOf(c *aip.Chunk) (Held, bool) {
-	r, ok := hermes.RecordOf(c.Data)
+func HeldOf(row *Row) (Held, bool) {
+	c, content := row.Chunk, row.Content()
+	rec, ok := content.Record()
 	switch {
-	case !ok && (hermes.Unframed(c.Data) || aip.Redacted(c.Data)):
+	case !ok && (content.Unframed() || aip.Redacted(c.Data)):
 		return Held{}, false
 	case !ok:
 		return Held{Sequence: c.Sequence}, true
-	case r.RawData == nil && (aip.Redacted(r.Data) || len(r.Data) == 0 && hermes.RedactedFrame(c.Data)):
+	case rec.RawData == nil && (aip.Redacted(rec.Data) || len(rec.Data) == 0 && hermes.RedactedFrame(c.Data)):
 		return Held{}, false
 	}
-	return Held{c.Sequence, r.Digest()}, true
+	return Held{c.Sequence, content.Digest()}, true
 }
 
 // Matcher compares the events of an aggregate, as they are read, with the chunks

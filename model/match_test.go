@@ -144,7 +144,7 @@ func TestHeldOf(t *testing.T) {
 		`{"hermes_sse":null}`:                                                                  true,
 		``:                                                                                     true,
 	} {
-		if _, ok := HeldOf(&aip.Chunk{Data: json.RawMessage(data)}); ok != want {
+		if _, ok := HeldOf(&Row{Chunk: &aip.Chunk{Data: json.RawMessage(data)}}); ok != want {
 			t.Errorf("%s: %v", data, ok)
 		}
 	}

@@ -45,6 +45,22 @@ type Row struct {
 	Settled   *Settled
 	Cancel    *Cancellation
 	Confirm   *Confirmation
+
+	content *content // of the chunk, read once for all who need it
+}
+
+type content struct {
+	of *aip.Chunk
+	hermes.Content
+}
+
+// Content is what the row's chunk holds.
+func (r *Row) Content() *hermes.Content {
+	c := r.content
+	if c == nil || c.of != r.Chunk {
+		c = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
+	}
+	return &c.Content
 }
 
 // Request is what a submission was, kept before its first byte is sent (seed
@@ -145,7 +161,9 @@ func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
 	case RowEvent:
 		r.Event, err = decode[aip.Event](raw)
 	case RowChunk, RowConflict:
-		r.Chunk, err = decode[aip.Chunk](raw)
+		if r.Chunk, err = decode[aip.Chunk](raw); err == nil {
+			r.content = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
+		}
 	case RowRecovered:
 		r.Recovered, err = decode[Recovered](raw)
 	case RowStatus:

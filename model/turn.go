@@ -214,7 +214,8 @@ func (t *Turn) addChunk(r *Row) bool {
 		e.At, e.Timed = at, true
 		delete(t.times, c.Sequence)
 	}
-	e.frame, e.digest = hermes.DecodeChunk(c.Data, t.op)
+	content := r.Content()
+	e.frame, e.digest = content.Frame(t.op), content.Digest()
 	refold := false
 	if e.frame.Family == hermes.FamilyOperator {
 		refold = t.setOperation(hermes.OpOperator)

@@ -43,6 +43,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		{"rows of nobody", `DELETE FROM actions`, "3 rows belong to no action"},
 		{"a row under another action", `UPDATE rows SET action = 7 WHERE sequence = 1`, "filed under another action"},
 		{"a broken row", `UPDATE rows SET body = x'7b' WHERE sequence = 1`, "row 2 of act_a cannot be read"},
+		{"a broken stretch", `UPDATE rows SET kind = 'chunks', body = x'0401' WHERE sequence = 2`, "act_a: row 3: a stretch of rows cannot be read"},
 	} {
 		j := openMemory(t)
 		l := openLog(t, j, testSource("act_a"))

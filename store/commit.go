@@ -102,16 +102,28 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 			tx: tx, insert: tx.StmtContext(ctx, l.j.insert), chunk: tx.StmtContext(ctx, l.j.chunk), action: action,
 			// Numbers ascend for this follower even if the action was
 			// forgotten meanwhile and begins anew.
-			head: max(head, after),
+			head:      max(head, after),
+			stretches: stretches{tx: tx, action: action},
 		}
-		for _, r := range rows {
-			stored, err := b.add(ctx, r)
+		done.Rows = slices.Grow(done.Rows, len(rows))
+		for from := 0; from < len(rows); {
+			count, stored, err := b.stretch(ctx, rows[from:])
 			if err != nil {
 				return err
 			}
-			if stored.Number != 0 {
-				done.Rows = append(done.Rows, stored)
+			for i := from; i < from+count; i++ {
+				if !stored {
+					known, err := b.add(ctx, &rows[i])
+					if err != nil {
+						return err
+					}
+					if known {
+						continue
+					}
+				}
+				done.Rows = append(done.Rows, rows[i])
 			}
+			from += count
 		}
 		done.Duplicates = b.duplicates
 		if err := b.summarise(ctx); err != nil {
@@ -142,24 +154,25 @@ func (l *Log) create(ctx context.Context, tx *sql.Tx) (int64, error) {
 // what is committed can be read back.
 func complete(rows []model.Row) ([]model.Row, error) {
 	rows = slices.Clone(rows)
-	for i, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		if r.Kind == "" || len(r.Raw) == 0 {
 			return nil, fmt.Errorf("row %d of the commit has no kind or no body", i)
 		}
 		if !decoded(r) {
-			var err error
-			if r, err = model.DecodeRow(r.Kind, r.At, r.Raw); err != nil {
+			whole, err := model.DecodeRow(r.Kind, r.At, r.Raw)
+			if err != nil {
 				return nil, fmt.Errorf("row %d of the commit: %w", i, err)
 			}
+			*r = whole
 		}
 		r.At = timeOf(nanos(r.At))
-		rows[i] = r
 	}
 	return rows, nil
 }
 
 // decoded reports whether the field that a row's kind calls for is set.
-func decoded(r model.Row) bool {
+func decoded(r *model.Row) bool {
 	switch r.Kind {
 	case model.RowRequest:
 		return r.Request != nil
@@ -203,31 +216,37 @@ type batch struct {
 	head       int64 // the last number given
 	chunks     int
 	duplicates int
+	stretches  stretches
 	first      int64 // earliest time of a stored row, 0 for none
 	last       int64
 }
 
-// add stores a row and returns it numbered, or with number 0 where the journal
-// holds it already.
-func (b *batch) add(ctx context.Context, r model.Row) (model.Row, error) {
-	known, err := b.unchanged(ctx, r)
-	if err != nil {
-		return model.Row{}, err
+// add stores a row and numbers it, or reports that the journal holds it already.
+func (b *batch) add(ctx context.Context, r *model.Row) (known bool, err error) {
+	if known, err = b.unchanged(ctx, r); err != nil {
+		return false, err
+	}
+	var stored []byte
+	if !known {
+		if stored, err = b.stretches.holds(ctx, r); err != nil {
+			return false, err
+		}
+		known = stored != nil
 	}
 	if !known {
-		if known, err = b.put(ctx, &r, keyOf(r)); err != nil {
-			return model.Row{}, err
+		if known, err = b.put(ctx, r); err != nil {
+			return false, err
 		}
 	}
 	if known && r.Kind == model.RowChunk {
-		var same bool
-		if same, err = b.sameChunk(ctx, r); err != nil {
-			return model.Row{}, err
+		same, err := b.sameChunk(ctx, r, stored)
+		if err != nil {
+			return false, err
 		}
 		if !same {
 			r.Kind = model.RowConflict
-			if known, err = b.put(ctx, &r, keyOf(r)); err != nil {
-				return model.Row{}, err
+			if known, err = b.put(ctx, r); err != nil {
+				return false, err
 			}
 		}
 	}
@@ -236,8 +255,14 @@ func (b *batch) add(ctx context.Context, r model.Row) (model.Row, error) {
 		case model.RowEvent, model.RowChunk, model.RowConflict, model.RowResult, model.RowReplay:
 			b.duplicates++
 		}
-		return model.Row{}, nil
+		return true, nil
 	}
+	b.count(r)
+	return false, b.note(ctx, r)
+}
+
+// count adds a stored row to what the list of actions says.
+func (b *batch) count(r *model.Row) {
 	if r.Kind == model.RowChunk {
 		b.chunks++
 	}
@@ -247,12 +272,11 @@ func (b *batch) add(ctx context.Context, r model.Row) (model.Row, error) {
 			b.first = at
 		}
 	}
-	return r, b.note(ctx, r)
 }
 
 // put inserts a row under the next number and reports whether the journal holds
 // it already.
-func (b *batch) put(ctx context.Context, r *model.Row, key []byte) (known bool, err error) {
+func (b *batch) put(ctx context.Context, r *model.Row) (known bool, err error) {
 	if b.head >= maxNumber {
 		return false, fmt.Errorf("the action has %d rows, which is as many as a journal can hold", maxNumber)
 	}
@@ -260,7 +284,7 @@ func (b *batch) put(ctx context.Context, r *model.Row, key []byte) (known bool, 
 	if r.Chunk != nil {
 		sequence = int64(r.Chunk.Sequence)
 	}
-	if key != nil {
+	if key := keyOf(r); key != nil {
 		unique = key
 	}
 	res, err := b.insert.ExecContext(ctx, b.action<<numberBits|(b.head+1), b.action, string(r.Kind), nanos(r.At), sequence, unique, []byte(r.Raw))
@@ -276,19 +300,20 @@ func (b *batch) put(ctx context.Context, r *model.Row, key []byte) (known bool, 
 }
 
 // sameChunk reports whether the chunk that is stored under r's sequence says the
-// same. Equal bytes are the usual case.
-func (b *batch) sameChunk(ctx context.Context, r model.Row) (bool, error) {
-	var stored []byte
-	err := b.chunk.QueryRowContext(ctx, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
-	if err != nil {
-		return false, err
+// same. Equal bytes are the usual case. A nil stored is a row of its own, to be read.
+func (b *batch) sameChunk(ctx context.Context, r *model.Row, stored []byte) (bool, error) {
+	if stored == nil {
+		err := b.chunk.QueryRowContext(ctx, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
+		if err != nil {
+			return false, err
+		}
 	}
 	return bytes.Equal(stored, r.Raw) || chunkDigest(stored) == chunkDigest(r.Raw), nil
 }
 
 // unchanged reports whether a row says what the journal holds already, for the
 // kinds where a key alone cannot tell.
-func (b *batch) unchanged(ctx context.Context, r model.Row) (bool, error) {
+func (b *batch) unchanged(ctx context.Context, r *model.Row) (bool, error) {
 	switch r.Kind {
 	case model.RowStatus, model.RowSettled:
 		var last []byte
@@ -313,7 +338,7 @@ func (b *batch) unchanged(ctx context.Context, r model.Row) (bool, error) {
 const selectRare = `SELECT body FROM rows WHERE action = ? AND kind = ? AND kind <> 'chunk' AND kind <> 'event'`
 
 // anyResult reports whether the journal holds r's result, compared or not.
-func (b *batch) anyResult(ctx context.Context, r model.Row) (bool, error) {
+func (b *batch) anyResult(ctx context.Context, r *model.Row) (bool, error) {
 	found, err := b.tx.QueryContext(ctx, selectRare, b.action, string(r.Kind))
 	if err != nil {
 		return false, err
@@ -340,12 +365,12 @@ const compared = "aggregate"
 // nothing does or the sequence does. It begins with a letter for the kind, and
 // for the events of chunks goes on with the sequence, so that the index grows at
 // its end.
-func keyOf(r model.Row) []byte {
+func keyOf(r *model.Row) []byte {
 	switch r.Kind {
 	case model.RowEvent:
 		key := []byte{'e'}
 		if n, ok := r.Event.ChunkSequence(); ok {
-			key = binary.BigEndian.AppendUint64(key, n)
+			key = eventKey(n)
 		}
 		if r.Event.ID == "" {
 			return appendDigest(append(key, '?'), contentDigest(r.Raw))
@@ -364,11 +389,14 @@ func keyOf(r model.Row) []byte {
 	return nil
 }
 
+// eventKey is how the key of a chunk's event begins.
+func eventKey(sequence uint64) []byte { return binary.BigEndian.AppendUint64([]byte{'e'}, sequence) }
+
 // appendDigest appends half of a digest, which is enough to tell apart.
 func appendDigest(key []byte, d digest) []byte { return append(key, d[:16]...) }
 
 // note keeps for the list of actions what a row says about the whole action.
-func (b *batch) note(ctx context.Context, r model.Row) error {
+func (b *batch) note(ctx context.Context, r *model.Row) error {
 	switch {
 	case r.Request != nil:
 		q := r.Request

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"sync"
 	"time"
 
 	"aipscope/follow"
@@ -19,6 +21,11 @@ import (
 type Log struct {
 	j   *Journal
 	src follow.Source
+
+	mu   sync.Mutex
+	last []member // of the stretch that Row read last: its neighbours are often next
+	of   int64    // its id
+	kind *stretchKind
 }
 
 var _ follow.Log = (*Log)(nil)
@@ -71,14 +78,59 @@ func (l *Log) Rows(ctx context.Context, after int64, limit int) ([]model.Row, er
 // Row reads one row by its number. The error wraps ErrNoRow where there is
 // none.
 func (l *Log) Row(ctx context.Context, number int64) (model.Row, error) {
-	rows, err := l.Rows(ctx, number-1, 1)
+	r, err := l.row(ctx, number)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = ErrNoRow
+	case err != nil:
+		err = fmt.Errorf("read the journal: %w", explain(err))
+	}
+	if err != nil {
+		return model.Row{}, fmt.Errorf("row %d: %w", number, err)
+	}
+	return r, nil
+}
+
+func (l *Log) row(ctx context.Context, number int64) (model.Row, error) {
+	action, head, err := l.find(ctx, l.j.db)
 	if err != nil {
 		return model.Row{}, err
 	}
-	if len(rows) == 0 || rows[0].Number != number {
-		return model.Row{}, fmt.Errorf("row %d: %w", number, ErrNoRow)
+	if number < 1 || number > head {
+		return model.Row{}, sql.ErrNoRows
 	}
-	return rows[0], nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := action<<numberBits | number
+	if n := len(l.last); n == 0 || id > l.of || id <= l.of-int64(n) {
+		var at int64
+		var kind string
+		var body []byte
+		if err := l.j.read.QueryRowContext(ctx, id-1, action<<numberBits|head, 1).Scan(&l.of, &kind, &at, &body); err != nil {
+			return model.Row{}, err
+		}
+		l.last, l.kind = nil, stretchNamed(kind)
+		if l.kind == nil {
+			if l.of != id {
+				return model.Row{}, sql.ErrNoRows
+			}
+			return decodeRow(model.RowKind(kind), number, at, body)
+		}
+		if l.last, err = unpack(l.of&maxNumber, at, body); err != nil {
+			return model.Row{}, err
+		}
+	}
+	if i := len(l.last) - 1 - int(l.of-id); i >= 0 {
+		m := l.last[i]
+		return decodeRow(l.kind.of, number, m.at, bytes.Clone(m.body)) // it may outlive its neighbours
+	}
+	return model.Row{}, sql.ErrNoRows
+}
+
+func decodeRow(kind model.RowKind, number, at int64, body []byte) (model.Row, error) {
+	r, err := model.DecodeRow(kind, timeOf(at), body)
+	r.Number = number
+	return r, err
 }
 
 // All reads every row in order, in pages, so that a writer is never held up.
@@ -132,28 +184,37 @@ func (l *Log) DropCursor(ctx context.Context) error {
 	return nil
 }
 
-// readRows reads an action's rows with numbers in (after, through].
+// readRows reads an action's rows with numbers in (after, through], at most limit.
 func readRows(ctx context.Context, read *sql.Stmt, action, after, through int64, limit int) ([]model.Row, error) {
 	base := action << numberBits
-	found, err := read.QueryContext(ctx, base|max(after, 0), base|min(through, maxNumber), limit)
+	after, through = max(after, 0), min(through, maxNumber)
+	found, err := read.QueryContext(ctx, base|after, base|through, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer found.Close()
-	rows := make([]model.Row, 0, min(int64(limit), through-max(after, 0)))
-	for found.Next() {
+	rows := make([]model.Row, 0, min(int64(limit), through-after))
+	for len(rows) < limit && found.Next() {
 		var id, at int64
 		var kind string
 		var body []byte
 		if err := found.Scan(&id, &kind, &at, &body); err != nil {
 			return nil, err
 		}
-		r, err := model.DecodeRow(model.RowKind(kind), timeOf(at), body)
+		err := expand(id, at, kind, body, func(number int64, kind model.RowKind, at int64, body []byte) error {
+			if number <= after || len(rows) == limit {
+				return nil
+			}
+			r, err := decodeRow(kind, number, at, body)
+			if err != nil {
+				return fmt.Errorf("row %d: %w", number, err)
+			}
+			rows = append(rows, r)
+			return nil
+		})
 		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", id-base, err)
+			return nil, err
 		}
-		r.Number = id - base
-		rows = append(rows, r)
 	}
 	return rows, found.Err()
 }

@@ -80,6 +80,10 @@ var migrations = []string{`
 
 	-- It has a row while bytes of what was removed may still stand in the files.
 	CREATE TABLE unwiped (id INTEGER PRIMARY KEY CHECK (id = 1));
+`, `
+	-- Of kind chunks and events are many rows in one, a stretch (stretch.go); sequence is the last in it.
+	CREATE UNIQUE INDEX chunk_stretches ON rows (action, sequence) WHERE kind = 'chunks';
+	CREATE UNIQUE INDEX event_stretches ON rows (action, sequence) WHERE kind = 'events';
 `}
 
 // numberBits are the low bits of rows.id that hold the row's number.

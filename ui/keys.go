@@ -63,6 +63,7 @@ const (
 	doExport
 	doSuspend
 	doSubmit
+	doAnswer
 	doSessions
 	doTranscript
 	doMore
@@ -227,6 +228,7 @@ var keyTable = []binding{
 	bind(doTree, inSessions, 12, "t", "tree", (*Console).asList, "t"),
 	bind(doTree, inSessions, 12, "t", "list", (*Console).asTree, "t"),
 	bind(doFilterList, inSessions, 12, "/", "filter", nil, "/"),
+	bind(doSessions, inSessions, 0, "S", "another endpoint", nil, "S"),
 	bind(doCreate, inSessions, 12, "N", "new", nil, "N"),
 	bind(doReload, inBrowse, 12, "R", "read again", nil, "R"),
 	bind(doAccept, inSessionFilter, 1, "enter", "keep the filter", nil, "enter"),
@@ -267,7 +269,7 @@ var keyTable = []binding{
 	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
 	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
 	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
-	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
+	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).mayFilter, "f"),
 	bind(doNextView, inChunk, 6, "tab", "view", (*Console).hasViews, "tab"),
 	bind(doPrevView, inChunk, 0, "shift+tab", "previous view", (*Console).hasViews, "shift+tab"),
 	bind(doFoldNode, inChunk, 7, "space", "fold", (*Console).hasViews, " "),
@@ -293,6 +295,7 @@ var keyTable = []binding{
 	bind(doBack, inReport|inNews, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doReconcile, inViews, 2, "R", "reconcile", (*Console).shouldReconcile, "R"),
 	bind(doReconcile, inViews, 0, "R", "reconcile", (*Console).mayReconcile, "R"),
+	bind(doAnswer, inViews, 2, "A", "answer the approval", (*Console).mayAnswer, "A"),
 	bind(doSubmit, inActions, 5, "s", "submit", (*Console).maySubmit, "s"),
 	bind(doSubmit, inViews, 0, "s", "submit", (*Console).maySubmit, "s"),
 	bind(doSessions, inActions, 6, "S", "sessions", (*Console).mayBrowse, "S"),

@@ -18,6 +18,7 @@ var ErrTwice = errors.New("a member is there twice")
 // standard library also takes finish_reason from "Finish_Reason"; a daemon and
 // its connector do not, and a verdict must not rest on what they never read. A member that
 // v knows and that is there twice is ErrTwice, as it is for them in an object of AIP's own.
+// v points to a zero value. Raw messages in it may share the memory of raw.
 func Unmarshal(raw []byte, v any) error { return unmarshal(raw, v, true) }
 
 // UnmarshalLast is Unmarshal for JSON that a daemon or connector passes on
@@ -25,7 +26,20 @@ func Unmarshal(raw []byte, v any) error { return unmarshal(raw, v, true) }
 // counts, whatever it holds.
 func UnmarshalLast(raw []byte, v any) error { return unmarshal(raw, v, false) }
 
+var errEmpty = json.Unmarshal(nil, new(any))
+
 func unmarshal(raw []byte, v any, once bool) error {
+	switch {
+	case len(raw) == 0:
+		return errEmpty
+	case fast(raw, v):
+		return nil
+	}
+	return slow(raw, v, once)
+}
+
+// slow is for what fast does not read.
+func slow(raw []byte, v any, once bool) error {
 	s := exact{raw: raw, once: once}
 	if _, ok := s.value(0, shapeOf(reflect.TypeOf(v))); !ok {
 		s.out = nil // no JSON: let the standard library say where

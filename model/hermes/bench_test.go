@@ -6,7 +6,7 @@ import (
 )
 
 // What one chunk of a recorded stream costs to read.
-func BenchmarkDecodeChunk(b *testing.B) {
+func BenchmarkReadContent(b *testing.B) {
 	for _, c := range []struct {
 		file string
 		op   Operation
@@ -32,7 +32,8 @@ func BenchmarkDecodeChunk(b *testing.B) {
 			b.SetBytes(int64(size / len(chunks)))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				DecodeChunk(chunks[i%len(chunks)], c.op)
+				content := ReadContent(chunks[i%len(chunks)])
+				content.Frame(c.op)
 			}
 		})
 	}

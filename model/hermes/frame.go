@@ -1,9 +1,11 @@
 package hermes
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"aipscope/model/aip"
@@ -153,12 +155,16 @@ type event struct {
 	ContentIndex int             `json:"content_index"`
 }
 
+// events are empty; one is a kilobyte, and each frame is read into one.
+var events = sync.Pool{New: func() any { return new(event) }}
+
 // Decode reads a record. The operation, where it is known, settles what names
 // shared by session and run streams mean; without it the event line does, which
 // only session streams have. It never fails: what cannot be read is of kind
 // KindOther.
 func Decode(rec Record, op Operation) Frame {
-	var ev event
+	ev := events.Get().(*event)
+	defer func() { *ev = event{}; events.Put(ev) }()
 	came, data := rec, rec.Data
 	if s, ok := str(data); ok {
 		if strings.TrimSpace(s) == "[DONE]" {
@@ -170,7 +176,7 @@ func Decode(rec Record, op Operation) Frame {
 		rec.Data = data
 	}
 	// A member of an unexpected type leaves its field empty and the others whole.
-	_ = aip.UnmarshalLast(data, &ev)
+	_ = aip.UnmarshalLast(data, ev)
 
 	f := Frame{}
 	if rec.Event != nil {
@@ -212,7 +218,7 @@ func (f Frame) decides() bool {
 
 // decodeChat reads a chat completion chunk, which has no event name
 // (wire/hermes.md B.2).
-func decodeChat(f Frame, ev event, rec Record) Frame {
+func decodeChat(f Frame, ev *event, rec Record) Frame {
 	var choices []choice
 	_ = aip.UnmarshalLast(ev.Choices, &choices)
 	failure, code := failed(ev.Error, ev.Hermes)
@@ -220,7 +226,7 @@ func decodeChat(f Frame, ev event, rec Record) Frame {
 		return f
 	}
 	f.Family = FamilyChat
-	more := &More{Model: ev.Model, Usage: object(ev.Usage), Failure: failure, ErrorCode: code}
+	more := &More{Model: ev.Model, Usage: bytes.Clone(object(ev.Usage)), Failure: failure, ErrorCode: code}
 	if len(choices) == 0 {
 		f.More = more
 		return f
@@ -306,7 +312,7 @@ func callsOf(raw json.RawMessage) []ToolChange {
 
 // decodeChatTool reads tool progress beside a chat stream. Servers before
 // mid-2026 sent a start only, without an ID or status.
-func decodeChatTool(f Frame, ev event) Frame {
+func decodeChatTool(f Frame, ev *event) Frame {
 	f.Family, f.Kind = FamilyChat, KindTool
 	t := ToolChange{Key: ev.ToolCallID, Name: ev.Tool, Label: ev.Label}
 	switch ev.Status {
@@ -324,7 +330,7 @@ func decodeChatTool(f Frame, ev event) Frame {
 
 // decodeEvent reads the frames of session and run streams, which share most of
 // their names (wire/hermes.md B.4, B.5).
-func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
+func decodeEvent(f Frame, ev *event, rec Record, op Operation) Frame {
 	f.Family = op.Family()
 	if f.Family != FamilySession && f.Family != FamilyRun && f.Family != FamilyOperator {
 		f.Family = FamilyRun
@@ -333,7 +339,7 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 		}
 	}
 	f.Message = ev.MessageID
-	more := &More{SessionID: ev.SessionID, Model: ev.Model, Usage: object(ev.Usage)}
+	more := &More{SessionID: ev.SessionID, Model: ev.Model, Usage: bytes.Clone(object(ev.Usage))}
 	f.More = more
 	if f.Family == FamilyRun || f.Family == FamilyOperator {
 		more.SessionID = "" // a run repeats its own ID there
@@ -395,7 +401,7 @@ func decodeEvent(f Frame, ev event, rec Record, op Operation) Frame {
 
 // runEnd reads the end of a session turn or a run. Newer servers repeat it in a
 // status; one that cannot be read is no evidence of a good end.
-func runEnd(name string, ev event, rec Record) *Finish {
+func runEnd(name string, ev *event, rec Record) *Finish {
 	f := &Finish{
 		Reason:      strings.TrimPrefix(name, "run."),
 		NotComplete: denied(ev.Completed) || raised(ev.Failed),
@@ -423,7 +429,7 @@ func endsBadly(name string) bool {
 	return false
 }
 
-func eventTool(name string, ev event) ToolChange {
+func eventTool(name string, ev *event) ToolChange {
 	t := ToolChange{
 		Key:      cmp.Or(ev.SnakeID, ev.ToolCallID, ev.CallID),
 		Name:     cmp.Or(ev.ToolName, ev.Tool),
@@ -475,6 +481,9 @@ func rows(raw json.RawMessage) *Rows {
 // failed reports whether an error or hermes member tells of a failure, and its
 // code. What stands there but cannot be read tells of one.
 func failed(errObj, hermes json.RawMessage) (bool, string) {
+	if isNull(errObj) && isNull(hermes) {
+		return false, ""
+	}
 	var e struct {
 		Code string `json:"code"`
 		Type string `json:"type"`
@@ -537,10 +546,26 @@ var labels = func() map[Family]map[Kind]string {
 	return m
 }()
 
-// DecodeChunk reads what a chunk carries: a provider frame, an operator event,
-// the connector's closing error, or another connector's content, which is
-// FamilyNone.
-func DecodeChunk(data json.RawMessage, op Operation) (Frame, Digest) {
+// Content is what a chunk's data holds, read as far as it goes without the
+// operation. The zero Content is another connector's, which is FamilyNone.
+type Content struct {
+	holds  holds
+	record Record
+	digest Digest
+}
+
+type holds uint8
+
+const (
+	holdsOther holds = iota
+	holdsFrame
+	holdsOperator // an operator's event
+	holdsClosed   // the connector's closing error
+)
+
+// ReadContent reads a chunk's data: a provider frame, an operator event, the
+// connector's closing error, or another connector's content.
+func ReadContent(data json.RawMessage) Content {
 	var d struct {
 		SSE      *Record         `json:"hermes_sse"`
 		Operator json.RawMessage `json:"hermes_operator"`
@@ -549,12 +574,35 @@ func DecodeChunk(data json.RawMessage, op Operation) (Frame, Digest) {
 	_ = aip.UnmarshalLast(data, &d)
 	switch {
 	case d.SSE != nil:
-		return Decode(*d.SSE, op), d.SSE.Digest()
+		return Content{holdsFrame, *d.SSE, d.SSE.Digest()}
 	case d.Operator != nil:
 		rec := Record{Data: d.Operator}
-		return Decode(rec, OpOperator), rec.Digest()
+		return Content{holdsOperator, rec, rec.Digest()}
 	case d.Reason == ClosedEarly:
-		return Frame{Kind: KindClosed}, Digest{}
+		return Content{holds: holdsClosed}
 	}
-	return Frame{}, Digest{}
+	return Content{}
 }
+
+// Frame reads the content for what it means.
+func (c *Content) Frame(op Operation) Frame {
+	switch c.holds {
+	case holdsFrame:
+		return Decode(c.record, op)
+	case holdsOperator:
+		return Decode(c.record, OpOperator)
+	case holdsClosed:
+		return Frame{Kind: KindClosed}
+	}
+	return Frame{}
+}
+
+// Record is the provider frame, false where there is none.
+func (c *Content) Record() (Record, bool) { return c.record, c.holds == holdsFrame }
+
+// Digest identifies the content; it is zero where there is no frame or event.
+func (c *Content) Digest() Digest { return c.digest }
+
+// Unframed reports whether the content holds no provider frame by design: the
+// connector's closing error, or an operator's event.
+func (c *Content) Unframed() bool { return c.holds == holdsClosed || c.holds == holdsOperator }

@@ -1,6 +1,7 @@
 package hermes
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"strconv"
@@ -34,7 +35,7 @@ type item struct {
 }
 
 // decodeResponses reads the frames of a Responses stream (wire/hermes.md B.3).
-func decodeResponses(f Frame, ev event, rec Record) Frame {
+func decodeResponses(f Frame, ev *event, rec Record) Frame {
 	f.Family = FamilyResponses
 	switch f.Name {
 	case "response.output_text.delta":
@@ -50,7 +51,7 @@ func decodeResponses(f Frame, ev event, rec Record) Frame {
 		f.Kind, f.More = KindStarted, &More{ResponseID: r.ID, Model: r.Model}
 	case "response.completed", "response.failed", "response.incomplete", "response.cancelled":
 		r := readResponse(ev.Response)
-		more := &More{ResponseID: r.ID, Model: r.Model, Usage: object(r.Usage), Output: OutputItems(r.Output)}
+		more := &More{ResponseID: r.ID, Model: r.Model, Usage: bytes.Clone(object(r.Usage)), Output: OutputItems(r.Output)}
 		more.Failure, more.ErrorCode = failed(r.Error, r.Hermes)
 		if bad, code := failed(ev.Error, ev.Hermes); bad && !more.Failure {
 			more.Failure, more.ErrorCode = true, code // beside the object
@@ -70,7 +71,7 @@ func decodeResponses(f Frame, ev event, rec Record) Frame {
 }
 
 // contentKey names one content of one output item, so that several never merge.
-func contentKey(ev event) string {
+func contentKey(ev *event) string {
 	key := ev.ItemID
 	if key == "" && ev.OutputIndex != nil {
 		key = "#" + strconv.Itoa(*ev.OutputIndex)

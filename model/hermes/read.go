@@ -15,7 +15,7 @@ func str(raw json.RawMessage) (string, bool) {
 		return "", false
 	}
 	var s string
-	if json.Unmarshal(raw, &s) != nil {
+	if aip.UnmarshalLast(raw, &s) != nil {
 		return "", false
 	}
 	return s, true

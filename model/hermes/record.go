@@ -31,22 +31,25 @@ type Digest [16]byte
 func (r Record) Digest() Digest {
 	if r.RawData != nil {
 		if r.Event != nil {
-			return digest('r', []byte(*r.Event+"\x00"+*r.RawData))
+			return digest('r', *r.Event, "\x00", *r.RawData)
 		}
-		return digest('r', []byte(*r.RawData))
+		return digest('r', *r.RawData)
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, r.Data) != nil {
-		return digest('d', r.Data)
+		return digest('d', string(r.Data))
 	}
-	return digest('d', b.Bytes())
+	return digest('d', b.String())
 }
 
-func digest(tag byte, b []byte) Digest {
-	h := sha256.New()
-	h.Write([]byte{tag})
-	h.Write(b)
-	return Digest(h.Sum(nil)[:16])
+func digest(tag byte, parts ...string) Digest {
+	var few [1 << 10]byte
+	b := append(few[:0], tag)
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	sum := sha256.Sum256(b)
+	return Digest(sum[:16])
 }
 
 // RecordOf returns the provider frame inside a chunk's data, or false where
@@ -68,13 +71,6 @@ func RedactedFrame(data json.RawMessage) bool {
 		SSE json.RawMessage `json:"hermes_sse"`
 	}
 	return aip.UnmarshalLast(data, &d) == nil && aip.Redacted(d.SSE)
-}
-
-// Unframed reports whether a chunk's data is one that holds no provider frame by
-// design: the connector's closing error, or an operator's event.
-func Unframed(data json.RawMessage) bool {
-	f, _ := DecodeChunk(data, "")
-	return f.Kind == KindClosed || f.Family == FamilyOperator
 }
 
 // saysTwoThings reports whether the record's data is not what its raw data

@@ -134,7 +134,7 @@ func (m *Masker) Learn(r model.Row) {
 func (m *Masker) twin(r model.Row) {
 	var digest hermes.Digest
 	if r.Chunk != nil {
-		_, digest = hermes.DecodeChunk(r.Chunk.Data, "")
+		digest = r.Content().Digest()
 	} else if r.Recovered != nil {
 		digest = r.Recovered.Record.Digest()
 	}

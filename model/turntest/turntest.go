@@ -196,7 +196,7 @@ func (b *Builder) Result(answer []byte) {
 	var held []model.Held
 	for _, r := range b.Rows {
 		if r.Kind == model.RowChunk {
-			if h, ok := model.HeldOf(r.Chunk); ok {
+			if h, ok := model.HeldOf(&r); ok {
 				held = append(held, h)
 			}
 		}
