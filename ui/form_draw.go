@@ -30,6 +30,9 @@ func (f *form) view(w, h int) []string {
 		head = append(head, hang(" ", st.word(model.Unconfirmed), brief(n), inner)...)
 	}
 	head = append(head, "")
+	if h-2-len(head) < 4 {
+		head = nil // the look before submitting has it again
+	}
 	var lines []string
 	from, to := 0, 0 // of the field in focus
 	for i := range f.fields {
