@@ -3,6 +3,7 @@
 GO      ?= go
 BIN     := bin/aipscope
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+TIME    := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION) -X aipscope/ui/cli.revision=$(COMMIT)
 
@@ -16,11 +17,11 @@ FUZZTIME ?= 1m
 # The longest stream of `make bench`.
 CHUNKS ?= 100000
 
-.PHONY: help run build test terminal screenshots fuzz bench check fmt clean
+.PHONY: help run build test terminal screenshots fuzz bench check fmt licenses release clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf 'make %-12s %s\n' "$$name" "$$text"; done
 
 run: build ## build, and play the demo
 	@$(BIN) demo; code=$$?; case $$code in 0|1[0-7]|124|130) ;; *) exit $$code;; esac
@@ -55,13 +56,20 @@ bench: build ## measure the console against its peers, into docs/performance.md 
 	$(GO) build -o bin/bench ./bench
 	bin/bench -most $(CHUNKS)
 
-check: ## vet, staticcheck, and formatting
+check: ## vet, staticcheck, licences and formatting
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	$(GO) run ./tools/licenses -check
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 
 fmt: ## format the code
 	gofmt -w .
 
+licenses: ## write THIRD_PARTY_LICENSES anew, after a change of go.mod
+	$(GO) run ./tools/licenses
+
+release: ## build for Linux, macOS and Windows, into dist (ONLY=linux/amd64 for one)
+	$(GO) run ./tools/release -version '$(VERSION)' -revision '$(COMMIT)' -time '$(TIME)' -only '$(ONLY)'
+
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

@@ -192,6 +192,7 @@ func TestFaults(t *testing.T) {
 		{faults: "token", verdict: model.Pending, refused: "^the daemon does not accept the token: the daemon answered auth.native_http_unauthorized"},
 		{faults: "scope", verdict: model.Pending, refused: "^the token does not allow this: the daemon answered auth.not_authorized"},
 		{faults: "cancel-refused"},
+		{faults: "lost-cancel"},
 		{faults: "busy", links: `retrying \(the daemon answered storage.unavailable \(HTTP 503\)\)`},
 		{faults: "busy=40s"},
 		{faults: "html", links: `retrying \(the answer has the content type "text/html"\)`},
@@ -323,6 +324,7 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
+	tested["refuse"], tested["fail"] = true, true // by testdata/scripts/refused.txtar: nothing is there to be followed
 	for _, f := range aipd.AllFaults() {
 		if !tested[f.Name] {
 			t.Errorf("no test of the fault %s", f.Name)

@@ -3,10 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"aipscope/model"
 )
@@ -54,13 +51,15 @@ func (j *Journal) check(ctx context.Context, h *Health) error {
 	if h.Unwiped, err = j.unwiped(ctx, tx); err != nil {
 		return err
 	}
+	j.say("checking the journal's structures", 0, 0, "")
 	if err := structures(ctx, tx, h); err != nil || len(h.Faults) > 0 {
 		return err // the rest of a damaged file says nothing
 	}
-	if err := everyRow(ctx, tx, h); err != nil {
+	if err := j.everyRow(ctx, tx, h); err != nil {
 		return err
 	}
-	return j.sizes(h)
+	h.Bytes, h.WAL, err = j.sizes()
+	return err
 }
 
 func (h *Health) fault(format string, args ...any) {
@@ -89,10 +88,11 @@ func structures(ctx context.Context, tx *sql.Tx, h *Health) error {
 
 // everyRow decodes every row, and compares what there is of an action with what
 // its line in the list says.
-func everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
+func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 	type count struct{ head, chunks, rows int64 }
 	listed, is := map[int64]count{}, map[int64]count{}
 	names := map[int64]string{}
+	all := 0
 	actions, err := tx.QueryContext(ctx, `SELECT id, action, head, chunks FROM actions`)
 	if err != nil {
 		return err
@@ -106,6 +106,7 @@ func everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 			return err
 		}
 		listed[id], names[id] = c, name
+		all += int(c.head)
 	}
 	if err := actions.Err(); err != nil {
 		return err
@@ -126,7 +127,9 @@ func everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 			h.fault("row %d is filed under another action", id)
 		}
 		err := expand(id, at, kind, body, func(number int64, kind model.RowKind, at int64, body []byte) error {
-			h.Rows++
+			if h.Rows++; h.Rows%1000 == 0 {
+				j.say("reading the journal", h.Rows, all, "rows")
+			}
 			c := is[action]
 			c.head, c.rows = number, c.rows+1
 			if kind == model.RowChunk {
@@ -158,27 +161,6 @@ func everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 	for id, l := range listed {
 		if _, ok := is[id]; !ok && l.head != 0 {
 			h.fault("%s: none of its %d rows is there", names[id], l.head)
-		}
-	}
-	return nil
-}
-
-// sizes adds up the journal's files.
-func (j *Journal) sizes(h *Health) error {
-	if j.path == "" {
-		return nil
-	}
-	for _, name := range []string{j.path, j.path + "-wal", j.path + "-shm"} {
-		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		h.Bytes += info.Size()
-		if name == j.path+"-wal" {
-			h.WAL = info.Size()
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +18,13 @@ import (
 // and ErrNoAction where the journal knows nothing of it. Where it wraps ErrUnwiped, the
 // action is gone from the journal, and its bytes are not yet gone from the files.
 func (j *Journal) Forget(ctx context.Context, src follow.Source, now time.Time) error {
-	err := j.remove(ctx, src, now)
+	j.say("removing "+src.Action, 0, 0, "")
+	err := j.removeIn(ctx, src, now)
 	if err == nil {
 		err = j.wipe(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("forget %s: %w", src.Action, err)
+		return fmt.Errorf("forget %s: %w", src.Action, j.needsRoom(err))
 	}
 	return nil
 }
@@ -41,17 +43,16 @@ func (j *Journal) Prune(ctx context.Context, before, now time.Time) (Pruned, err
 	if err != nil {
 		return done, fmt.Errorf("prune: %w", err)
 	}
-	for _, a := range actions {
-		if !a.Last.Before(before) {
-			continue
-		}
+	actions = slices.DeleteFunc(actions, func(a Action) bool { return !a.Last.Before(before) })
+	for i, a := range actions {
+		j.say("removing actions", i, len(actions), "actions")
 		src := follow.Source{URL: a.URL, Action: a.ID}
-		switch err := j.remove(ctx, src, now); {
+		switch err := j.removeIn(ctx, src, now); {
 		case errors.Is(err, ErrInUse):
 			done.InUse = append(done.InUse, src)
 		case errors.Is(err, ErrNoAction): // another console was first
 		case err != nil:
-			return done, fmt.Errorf("prune %s: %w", a.ID, err)
+			return done, fmt.Errorf("prune %s: %w", a.ID, j.needsRoom(err))
 		default:
 			done.Removed = append(done.Removed, src)
 		}
@@ -61,7 +62,7 @@ func (j *Journal) Prune(ctx context.Context, before, now time.Time) (Pruned, err
 		err = j.wipe(ctx)
 	}
 	if err != nil {
-		return done, fmt.Errorf("prune: %w", err)
+		return done, fmt.Errorf("prune: %w", j.needsRoom(err))
 	}
 	return done, nil
 }
@@ -154,6 +155,7 @@ func (j *Journal) unwiped(ctx context.Context, q querier) (bool, error) {
 // is not enough: when SQLite spreads the rows of a page over others, copies stay
 // in the gap between a page's index and its content.
 func (j *Journal) wipe(ctx context.Context) error {
+	j.say("writing the journal's files anew", 0, 0, "")
 	if err := j.rewrite(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnwiped, explain(err))
 	}
@@ -194,12 +196,5 @@ func (j *Journal) rewrite(ctx context.Context) error {
 	if j.path == "" {
 		return nil
 	}
-	var busy, frames, moved int
-	if err := c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(truncate)`).Scan(&busy, &frames, &moved); err != nil {
-		return err
-	}
-	if busy != 0 {
-		return ErrLocked
-	}
-	return nil
+	return j.emptyLog(ctx, c)
 }

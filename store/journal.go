@@ -54,6 +54,8 @@ type Journal struct {
 	key  []byte        // of Tag
 	turn chan struct{} // held by this process's writer, so that its own logs do not poll SQLite for the lock
 
+	tell func(Work) // or nil
+
 	insert *sql.Stmt
 	chunk  *sql.Stmt
 	read   *sql.Stmt

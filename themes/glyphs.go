@@ -49,7 +49,7 @@ func Unicode() Glyphs {
 			follow.Connecting: "◌", follow.Live: "●", follow.Retrying: "↻", follow.Draining: "▾", follow.Settled: "■", follow.Refused: "✗",
 		},
 		Border: lipgloss.RoundedBorder(), Rule: "─", Bar: "│", Ran: "┄", Cursor: "▌", Chosen: "▸", Below: "▾", Above: "▴", Open: "▾",
-		Ellipsis: "…", Bullet: "•", Full: "█", Empty: "░", Ticked: "✓", Unticked: " ",
+		Ellipsis: "…", Bullet: "•", Full: "━", Empty: "─", Ticked: "✓", Unticked: " ",
 	}
 }
 

@@ -30,6 +30,8 @@ func (c *Console) act(do intent) tea.Cmd {
 	switch do {
 	case doSubmit:
 		return c.askSubmit()
+	case doAnswer:
+		return c.answerApproval()
 	case doSessions:
 		return c.desk.sessions(c, c.turn.Endpoint(), "")
 	case doTranscript:
@@ -68,6 +70,7 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.layout()
 	case doFold:
 		c.assistant.fold()
+		return c.finding()
 	case doFreeze:
 		if c.frozen {
 			return tea.Batch(c.thaw(), c.refreshSheet())
@@ -86,11 +89,19 @@ func (c *Console) act(do intent) tea.Cmd {
 		c.assistant.stopPointing()
 	case doNow:
 		c.toNow()
+		return c.finding()
 	case doSearch, doFilter:
 		c.askFor(do == doFilter)
 	case doNextHit, doPrevHit:
+		if c.inText() {
+			c.nextText(do == doNextHit)
+			return nil
+		}
 		return c.nextHit(do == doNextHit)
 	case doNoSearch:
+		if f := &c.assistant.find; f.phrase != "" && (c.inText() || c.chunks.hunt.search.query == nil) {
+			return c.startFind("", nil)
+		}
 		c.chunks.hunt.search = scan{}
 	case doNoFilter:
 		c.chunks.hunt.filter = scan{}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // actionsPane lists actions: what journal and daemon know, and what a console of
@@ -219,12 +220,15 @@ func (c *Console) actionBar() string {
 	return columns(" "+st.text.in(brief(l.Action)), st.dim.in(cut(brief(l.URL), max(0, w-44)))+" ", w)
 }
 
+// verdictCells holds the longest verdict with its glyph.
+const verdictCells = 20
+
 // The columns of the list: what a line has room for.
 type actionColumns struct{ id, op, state, chunks int }
 
 func actionColumnsOf(w int) actionColumns {
 	k := actionColumns{id: 16}
-	rest := w - 4 - 16 - 2 - 20 - 9 // marks, ID, verdict, age
+	rest := w - 4 - 16 - 2 - verdictCells - 9 // marks, ID, verdict, age
 	take := func(n int) int {
 		if rest <= n {
 			return 0
@@ -233,11 +237,17 @@ func actionColumnsOf(w int) actionColumns {
 		return n
 	}
 	k.op, k.state, k.chunks = take(18), take(11), take(8)
-	id := min(20, max(0, rest))
-	k.id += id
-	if k.op > 0 {
-		k.op += min(16, max(0, rest-id))
+	grow := func(n *int, most int) {
+		if *n > 0 {
+			by := max(0, min(most-*n, rest))
+			*n += by
+			rest -= by
+		}
 	}
+	grow(&k.op, 30)
+	grow(&k.state, 16)
+	grow(&k.id, 36) // the line below the list has it whole
+	grow(&k.op, 48)
 	return k
 }
 
@@ -254,7 +264,7 @@ func (p *actionsPane) cells(k actionColumns, id, op, state, verdict, chunks, old
 	if k.state > 0 {
 		s += fill(state, k.state) + " "
 	}
-	s += fill(verdict, 20)
+	s += fill(verdict, verdictCells)
 	if k.chunks > 0 {
 		s += fillLeft(chunks, k.chunks) + " "
 	}
@@ -291,22 +301,24 @@ func (c *Console) actionLines(now time.Time, w int) []string {
 		if l.Chunks > 0 {
 			chunks = number(l.Chunks)
 		}
+		in, chosen := st.row(i == p.list.selected), " "
 		if i == p.list.selected {
-			out = append(out, st.selected.in(fill(st.glyphs.Chosen+mark+" "+p.cells(k, id, op, state, verdict, chunks, old), w)))
-			continue
+			chosen = st.glyphs.Chosen
 		}
-		line := " " + st.accent.in(mark) + " " + st.text.in(fill(id, k.id)) + " "
+		line := in(st.text, chosen) + in(st.accent, mark) + in(st.text, " "+fill(id, k.id)+" ")
 		if k.op > 0 {
-			line += st.text.in(fill(op, k.op)) + " "
+			line += in(st.text, fill(op, k.op)+" ")
 		}
 		if k.state > 0 {
-			line += st.dim.in(fill(state, k.state)) + " "
+			line += in(st.dim, fill(state, k.state)+" ")
 		}
-		line += tone.in(fill(verdict, 20))
+		verdict = cut(verdict, verdictCells)
+		line += in(tone, verdict) + in(st.dim, strings.Repeat(" ", verdictCells-ansi.StringWidth(verdict)))
 		if k.chunks > 0 {
-			line += st.dim.in(fillLeft(chunks, k.chunks)) + " "
+			line += in(st.dim, fillLeft(chunks, k.chunks)+" ")
 		}
-		out = append(out, line+st.dim.in(fillLeft(old, 9)))
+		line += in(st.dim, fillLeft(old, 9))
+		out = append(out, line+in(st.dim, strings.Repeat(" ", max(0, w-ansi.StringWidth(line)))))
 	}
 	return out
 }

@@ -43,6 +43,7 @@ type assistantPane struct {
 	w, h     int
 	top      int
 	pick     pick
+	find     find
 	paused   bool
 	pausedAt int // lines when the following stopped
 }
@@ -123,6 +124,9 @@ func (s *stretch) borrow(from *stretch, last bool) {
 func (p *assistantPane) know(turn *model.Turn) {
 	if p.turn != turn {
 		p.names = nil // another turn: its tools are others
+	}
+	if p.turn != turn || p.restarts != turn.Restarts() {
+		p.find.again() // and its text
 	}
 	p.turn, p.settled = turn, turn.Settled()
 	if tools := turn.Tools(); p.restarts != turn.Restarts() || p.names == nil {
@@ -240,6 +244,7 @@ func (p *assistantPane) move(m motion) {
 
 func (p *assistantPane) fold() {
 	p.unfolded = !p.unfolded
+	p.find.again()
 	for i, s := range p.stretches {
 		p.feed(s, i < len(p.stretches)-1)
 	}
@@ -253,12 +258,13 @@ func (p *assistantPane) folds() bool {
 	})
 }
 
-// footer says that the following is paused, and what it misses.
+// footer says what was found, that the following is paused, and what it misses.
 func (p *assistantPane) footer() string {
-	if !p.paused {
-		return ""
+	found := p.find.found(p.unsearched())
+	if !p.paused || p.pick.on && found != "" {
+		return found
 	}
-	return p.st.paused(p.total() - p.pausedAt)
+	return strings.TrimPrefix(found+"; "+p.st.paused(p.total()-p.pausedAt), "; ")
 }
 
 func (p *assistantPane) view() []string {
@@ -299,7 +305,7 @@ func (p *assistantPane) appendLines(out []string, s *stretch, from int) []string
 	}
 	if s.doc != nil && from < s.height {
 		to := min(s.height, from+p.h-len(out))
-		for _, line := range s.doc.Lines(from, max(from, to)) {
+		for _, line := range p.highlight(s.doc.Lines(from, max(from, to))) {
 			out = append(out, "  "+line)
 		}
 	}

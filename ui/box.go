@@ -139,9 +139,14 @@ func over(base, top []string, w int) []string {
 	if len(top) == 0 || len(top) > len(base) {
 		return base
 	}
-	tw := ansi.StringWidth(top[0])
+	beside := ""
+	if ansi.StringWidth(top[0])+2 <= w {
+		beside = " " // what is below ends before the frame
+	}
+	tw := ansi.StringWidth(beside + top[0] + beside)
 	x, y := max(0, (w-tw)/2), (len(base)-len(top))/2
 	for i, line := range top {
+		line = beside + line + beside
 		under := moves.ReplaceAllString(base[y+i], "")
 		left := fill(ansi.Truncate(under, x, ""), x)
 		right := leftCut(under, x+tw, w)

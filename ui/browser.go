@@ -80,6 +80,7 @@ func (d *Desk) sessions(from *Console, endpoint, session string) tea.Cmd {
 // several.
 func (c *Console) findEndpoint(session string) tea.Cmd {
 	b, office := c.browser, c.cfg.Office
+	b.task.abandon()
 	var cmd tea.Cmd
 	b.task, cmd = c.begin(func(ctx context.Context, _ func(act.Notice)) func() tea.Cmd {
 		found, err := office.Offers(ctx)
@@ -297,6 +298,9 @@ func (c *Console) actSessions(do intent) tea.Cmd {
 			return c.openTranscript(b.transcript.id)
 		}
 		return c.readSessions(true)
+	case doSessions:
+		b.endpoint = ""
+		return c.findEndpoint("")
 	case doMore:
 		return c.readSessions(false)
 	case doTree:
@@ -305,7 +309,7 @@ func (c *Console) actSessions(do intent) tea.Cmd {
 	case doReveal:
 		b.revealed = !b.revealed
 		b.sift()
-		return c.relay()
+		return c.layTranscript()
 	case doOpen:
 		return c.openTranscript(b.id)
 	case doAccept: // of the filter
@@ -357,7 +361,7 @@ func (c *Console) backSessions() tea.Cmd {
 // ofSessions reports whether an intent is the browser's own.
 func (i intent) ofSessions() bool {
 	switch i {
-	case doFilterList, doReload, doMore, doTree, doReveal, doOpen, doAccept, doMessage, doFork, doPatch, doDelete, doCreate, doBack:
+	case doSessions, doFilterList, doReload, doMore, doTree, doReveal, doOpen, doAccept, doMessage, doFork, doPatch, doDelete, doCreate, doBack:
 		return true
 	}
 	return false

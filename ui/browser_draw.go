@@ -160,7 +160,7 @@ func (c *Console) sessionLine(l sessionLine, k sessionColumns, now time.Time, se
 	state := "open"
 	if !r.is.Open() {
 		state = "ended"
-		if s.EndReason != "" {
+		if s.EndReason != "" && b.revealed {
 			state = brief(s.EndReason)
 		}
 	}

@@ -246,18 +246,13 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	}
 	frame = fill(frame, room)
 	hit := p.hunt.hit(i)
+	in, chosen := st.row(selected), " "
 	if selected {
-		if hit {
-			seq = st.match.in(seq) + st.selected.on
-		}
-		return st.selected.in(fill(st.glyphs.Chosen+flag+seq+" "+kind+" "+frame+did+right+" ", p.w))
+		chosen = st.glyphs.Chosen
 	}
 	kindInk, seqInk := st.dim, st.dim
 	if e.Kind == aip.KindError {
 		kindInk = st.word(model.Failed)
-	}
-	if hit {
-		seqInk = st.match
 	}
 	body := st.text
 	if e.Frame == "other" || e.Recovered || strings.HasSuffix(e.Frame, ".delta") || strings.HasSuffix(e.Frame, ".text") {
@@ -265,11 +260,13 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	}
 	if p.at >= 0 && i > p.at {
 		body, kindInk = st.border, st.border // it has not come yet
-		if !hit {
-			seqInk = st.border
-		}
+		seqInk = st.border
 	}
-	return " " + tone.in(flag) + seqInk.in(seq) + " " + kindInk.in(kind) + " " + body.in(frame) + st.dim.in(did+right)
+	seq = in(seqInk, seq)
+	if hit {
+		seq = st.match.in(fillLeft(sequence(e.Sequence), wide))
+	}
+	return in(st.text, chosen) + in(tone, flag) + seq + in(st.text, " ") + in(kindInk, kind) + in(body, " "+frame) + in(st.dim, did+right+" ")
 }
 
 // since says how long after the entry before it an entry came.

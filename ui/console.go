@@ -206,7 +206,7 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		c.width, c.height = msg.Width, msg.Height
 		c.layout()
-		return c, c.relay()
+		return c, c.layTranscript()
 	case batchMsg:
 		return c, tea.Batch(c.take(msg), c.refreshSheet(), c.scanning())
 	case tickMsg:
@@ -218,6 +218,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return c, c.tick()
 	case scanMsg:
 		return c, c.scanned(msg)
+	case findMsg:
+		return c, c.takeFound(msg)
 	case traceMsg:
 		return c, c.tracedTo(msg)
 	case sheetMsg:
@@ -297,7 +299,7 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
 		switch c.intentOf(msg) {
 		case doCancel, doConfirm, doAccept, doToggle, doReveal, doLeave, doCopy, doSave, doExport, doSuspend, doReconcile, doResponse, doDelete,
-			doSubmit, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
+			doSubmit, doAnswer, doSessions, doTranscript, doMore, doTree, doMessage, doFork, doPatch, doCreate:
 		default:
 			cmds = append(cmds, c.key(msg))
 		}

@@ -201,7 +201,7 @@ func (d *Desk) show(c *Console) tea.Cmd {
 	if c == d.home {
 		return d.reload()
 	}
-	return d.of(c, tea.Batch(c.tick(), c.relay()))
+	return d.of(c, tea.Batch(c.tick(), c.layTranscript()))
 }
 
 // cycle shows a neighbour among the watched actions.

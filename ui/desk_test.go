@@ -109,7 +109,7 @@ func TestWatchedActionsKeepRunningOutOfSight(t *testing.T) {
 
 func TestTheListIsFilteredAsTyped(t *testing.T) {
 	onDesk(t, 120, 30, false, func(d *driver, desk *Desk, rows []model.Row, _ chan follow.Batch) {
-		d.shows("3 actions", "the daemon‹U+001B›[2J is away", "act_‹U+001B›[2Jhostile↵line", "✗ failed", "12,345", "3 h")
+		d.shows("3 actions", "the daemon‹U+001B›[2J is away", "act_‹U+001B›[2Jhostil…line", "✗ failed", "12,345", "3 h")
 		d.press("/", "r", "e", "s", "p", "q")
 		d.shows("filter respq", "0 of 3 actions", "the filter hides every action")
 		d.press("backspace")

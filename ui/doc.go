@@ -6,7 +6,10 @@
 // model.Turn, and the panes read that turn. Panes are plain structs that are
 // told their size and asked for lines. Keys are named in one table and become
 // intents, so no pane knows a key. Everything that takes time (a journal row, a
-// cancellation, a confirmation) is a command; Update and View do no I/O.
+// cancellation, a confirmation) is a command; Update and View do no I/O. What is
+// done at the daemon beside watching (reconciling, submitting, sessions, stored
+// responses) is a task: a command whose notices come in one by one, and whose end
+// is shown unless the operator stopped waiting.
 //
 // A frame is exactly as high as the terminal and never wider. It is built again
 // only when something that it shows has changed, and nothing is scheduled while

@@ -262,9 +262,12 @@ func (f *form) back(c *Console) bool {
 
 // view draws the form.
 func (f *form) view(w, h int) []string {
-	w = min(w, 110)
+	full := w < 100
+	if !full {
+		w = min(w-4, 110)
+	}
 	if f.ready != nil {
-		return f.review(w, h)
+		return f.review(w, h, full)
 	}
 	st := f.st
 	inner := w - 2
@@ -308,7 +311,15 @@ func (f *form) view(w, h int) []string {
 		fr.footer = "field " + number(f.at+1) + " of " + number(len(f.fields))
 	}
 	lines = append(head, lines[top:min(len(lines), top+room)]...)
-	return st.box(fr, lines, w, min(h, len(lines)+2))
+	return st.box(fr, lines, w, tall(len(lines)+2, h, full))
+}
+
+// tall is the height of a dialog of n lines: all of h, where it has the full width.
+func tall(n, h int, full bool) int {
+	if full {
+		return h
+	}
+	return min(n, h)
 }
 
 // loose are errors that belong to no field of the form.
@@ -325,7 +336,7 @@ func (f *form) loose() []hermes.Finding {
 	return out
 }
 
-const fieldLabel = 22
+const fieldLabel = 21
 
 // fieldLines draws a field, and below it what there is to say of it.
 func (f *form) fieldLines(i, w, h int) []string {
@@ -423,7 +434,7 @@ func (s *styles) area(in *textarea.Model, w, h int, focus bool) []string {
 }
 
 // review draws what will be sent.
-func (f *form) review(w, h int) []string {
+func (f *form) review(w, h int, full bool) []string {
 	st, req := f.st, f.ready
 	inner := w - 2
 	var lines []string
@@ -467,7 +478,7 @@ func (f *form) review(w, h int) []string {
 		line, starts := f.body.line(i - len(lines))
 		out = append(out, "  "+st.json(line, starts))
 	}
-	return st.box(fr, out, w, len(out)+2)
+	return st.box(fr, out, w, tall(len(out)+2, h, full))
 }
 
 // submit sends what a form holds, once, and watches it.
@@ -512,7 +523,11 @@ func (c *Console) posted(m postedMsg) {
 		return
 	}
 	c.dirty = true
-	c.notice("It was not taken: "+brief(m.err.Error()), c.styles.word(model.Failed))
+	say := "It was not taken: "
+	if errors.Is(m.err, act.ErrNotSent) {
+		say = "Nothing was sent: "
+	}
+	c.notice(say+brief(m.err.Error()), c.styles.word(model.Failed))
 }
 
 // The form's abilities, for the key table.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aipscope/follow"
+	"aipscope/model"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -43,6 +44,9 @@ func (c *Console) header(now time.Time) string {
 	if w < 100 {
 		parts[0].text = ""
 	}
+	if s := c.waitText(); s != "" {
+		parts = append(parts, part{text: s, ink: st.word(model.AwaitingApproval), rank: 1, right: true})
+	}
 	if c.frozen {
 		parts = append(parts, part{text: c.heldText(), ink: st.alarm, rank: 2, right: true})
 	}
@@ -67,6 +71,19 @@ func (c *Console) header(now time.Time) string {
 			return columns(" "+left.styled, right.styled+" ", w)
 		}
 	}
+}
+
+// waitText says that the turn waits for somebody, wherever the eye is.
+func (c *Console) waitText() string {
+	wait := c.turn.Waiting()
+	if wait == nil || c.over() {
+		return ""
+	}
+	what := "waits for an approval"
+	if wait.Kind == "clarify" {
+		what = "asks a question"
+	}
+	return prefix(c.styles.wordGlyph(model.AwaitingApproval)) + what
 }
 
 type run struct{ plain, styled string }

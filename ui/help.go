@@ -49,46 +49,68 @@ func (c *Console) hints(now time.Time) string {
 	if c.prompt != nil {
 		return c.prompt.line(st, w)
 	}
-	line, width, i := " ", 1, 0
+	sep := "   "
+	if w < 100 {
+		sep = "  "
+	}
+	var parts []string
+	room := w - 2
+	fit := func(part string) bool {
+		n := ansi.StringWidth(part)
+		if len(parts) > 0 {
+			n += len(sep)
+		}
+		if n > room {
+			return false
+		}
+		room -= n
+		parts = append(parts, part)
+		return true
+	}
 	say, tone := c.noticed, c.noticeInk
 	if say == "" {
 		say, tone = c.cancelText(now)
 	}
 	if say != "" {
-		n := cut(say, w-2)
-		line += tone.in(n)
-		width += ansi.StringWidth(n)
-		i++
+		fit(tone.in(cut(say, room)))
 	}
-	sep := "   "
-	if w < 100 {
-		sep = "  "
-	}
+	// The last two are where all others can be found, and the way out: they have
+	// their room before the rest.
+	hint := func(key, does string) string { return st.accent.in(key) + " " + st.dim.in(does) }
+	var others, last []string
 	for rank := 1; rank <= 12; rank++ {
 		for _, b := range c.cfg.Keys.table() {
-			if b.short != rank || !b.works(c) {
-				continue
+			switch h := b.Help(); {
+			case b.short != rank || !b.works(c):
+			case b.intent == doLeave && w >= columnsWidth:
+				last = append(last, hint(h.Key, h.Desc+c.goesOn()))
+			case b.intent == doHelp || b.intent == doLeave:
+				last = append(last, hint(h.Key, h.Desc))
+			default:
+				others = append(others, hint(h.Key, h.Desc))
 			}
-			h := b.Help()
-			does := h.Desc
-			if n := c.goingOn(); b.intent == doLeave && w >= 100 && n > 0 {
-				does = "leave (the action goes on)"
-				if n > 1 {
-					does = "leave (" + number(n) + " actions go on)"
-				}
-			}
-			n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(does)
-			if width+n+len(sep) > w-1 {
-				continue
-			}
-			if i > 0 {
-				line += sep
-				width += len(sep)
-			}
-			line += st.accent.in(h.Key) + " " + st.dim.in(does)
-			width += n
-			i++
 		}
 	}
-	return fill(line, w)
+	ends := ansi.StringWidth(strings.Join(last, sep)) + len(sep)
+	room -= ends
+	for _, part := range others {
+		fit(part)
+	}
+	room += ends
+	for _, part := range last {
+		fit(part)
+	}
+	return fill(" "+strings.Join(parts, sep), w)
+}
+
+// goesOn says what leaving does not stop.
+func (c *Console) goesOn() string {
+	switch n := c.goingOn(); n {
+	case 0:
+		return ""
+	case 1:
+		return " (the action goes on)"
+	default:
+		return " (" + number(n) + " actions go on)"
+	}
 }

@@ -172,7 +172,7 @@ func (q scanRequest) look(ctx context.Context, c *candidate) (bool, error) {
 // scanning returns the commands that go on with what is being looked for.
 func (c *Console) scanning() tea.Cmd {
 	h := c.chunks.hunt
-	return tea.Batch(c.scanPiece(&h.search), c.scanPiece(&h.filter))
+	return tea.Batch(c.scanPiece(&h.search), c.scanPiece(&h.filter), c.finding())
 }
 
 func (c *Console) scanPiece(s *scan) tea.Cmd {
@@ -318,5 +318,13 @@ func (c *Console) reveal() {
 	c.chunks.refresh()
 }
 
-func (c *Console) maySearch() bool  { return len(c.chunks.entries) > 0 }
-func (c *Console) mayGoToHit() bool { return len(c.chunks.hunt.search.hits) > 0 }
+func (c *Console) mayFilter() bool { return len(c.chunks.entries) > 0 }
+func (c *Console) maySearch() bool {
+	return len(c.chunks.entries) > 0 && !c.inText() || c.inText() && c.assistant.hasText()
+}
+func (c *Console) mayGoToHit() bool {
+	if c.inText() {
+		return len(c.assistant.find.hits) > 0
+	}
+	return len(c.chunks.hunt.search.hits) > 0
+}

@@ -118,7 +118,7 @@ func TestASearchSeesWhatIsShownAndNoMore(t *testing.T) {
 	bubble(t, "responses_tools", 120, 40, nil, func(d *driver, rows []model.Row) {
 		d.finish(rows)
 		const secret = "fc_1293a792e17343b28fb492e3"
-		d.press("/")
+		d.press("3", "/")
 		d.typed(secret)
 		d.press("enter")
 		d.shows("Not found: "+secret, "what is masked is not searched")
@@ -132,7 +132,7 @@ func TestASearchSeesWhatIsShownAndNoMore(t *testing.T) {
 		}
 		d.press("n")
 		d.shows(secret, "1 of "+number(hits))
-		if !strings.Contains(d.c.View(), d.c.styles.match.in(secret)) {
+		if !strings.Contains(d.c.View(), d.c.styles.match.on+secret) {
 			t.Error("what was found is not set apart")
 		}
 		d.press("esc")
@@ -146,7 +146,7 @@ func TestASearchSeesWhatIsShownAndNoMore(t *testing.T) {
 func TestASearchGoesAround(t *testing.T) {
 	bubble(t, "chat_tools", 120, 40, nil, func(d *driver, rows []model.Row) {
 		d.finish(rows)
-		d.press("/")
+		d.press("3", "/")
 		d.typed("read_file")
 		d.press("enter")
 		hits := d.c.chunks.hunt.search.hits
@@ -181,7 +181,7 @@ func TestAPromptSaysWhatIsWrong(t *testing.T) {
 		d.shows("not a jq expression")
 		d.press("esc")
 		d.hides("not a jq expression")
-		d.press("/")
+		d.press("3", "/")
 		d.typed("event:[")
 		d.press("enter")
 		d.shows("open bracket")

@@ -257,7 +257,7 @@ func (s *sheet) layViews() {
 	n, first := s.abreast()
 	for i := range s.views {
 		if v := &s.views[i]; v.tree != nil {
-			v.tree.resize(s.viewCells(n, i-first)-2, max(1, s.h-4))
+			v.tree.resize(s.viewCells(n, i-first)-3, max(1, s.h-4))
 		}
 	}
 }
@@ -292,11 +292,11 @@ func (s *sheet) viewLines() []string {
 		switch {
 		case v.tree != nil:
 			for _, l := range v.tree.view(s.st, focused, s.marks) {
-				lines = append(lines, " "+l)
+				lines = append(lines, "  "+l)
 			}
 		default:
-			for _, l := range strings.Split(ansi.Wrap(v.say, max(1, w-2), ""), "\n") {
-				lines = append(lines, " "+s.st.dim.in(l))
+			for _, l := range strings.Split(ansi.Wrap(v.say, max(1, w-3), ""), "\n") {
+				lines = append(lines, "  "+s.st.dim.in(l))
 			}
 		}
 		lines = block(lines, w, h)

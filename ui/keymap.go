@@ -23,7 +23,7 @@ var actionNames = map[intent]string{
 	doActions: "actions", doNextAction: "next-action", doPrevAction: "previous-action", doFilterList: "filter-actions", doReload: "read-again",
 	doIdentity: "identity", doPalette: "palette", doCopy: "copy", doSave: "copy-to-file", doExport: "export", doSuspend: "suspend",
 	doSearch: "search", doFilter: "filter", doNextHit: "next-found", doPrevHit: "previous-found", doNoSearch: "end-search", doNoFilter: "end-filter",
-	doSubmit: "submit", doSessions: "sessions", doTranscript: "session-messages", doMore: "next-page", doTree: "tree", doMessage: "continue", doFork: "fork",
+	doSubmit: "submit", doAnswer: "answer", doSessions: "sessions", doTranscript: "session-messages", doMore: "next-page", doTree: "tree", doMessage: "continue", doFork: "fork",
 	doPatch: "change", doCreate: "new-session", doReconcile: "reconcile", doResponse: "stored-response", doDelete: "delete",
 	doNow: "now", doPick: "point", doUnpick: "stop-pointing", doNextView: "next-view", doPrevView: "previous-view", doFoldNode: "fold",
 }

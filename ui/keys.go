@@ -63,6 +63,7 @@ const (
 	doExport
 	doSuspend
 	doSubmit
+	doAnswer
 	doSessions
 	doTranscript
 	doMore
@@ -227,6 +228,7 @@ var keyTable = []binding{
 	bind(doTree, inSessions, 12, "t", "tree", (*Console).asList, "t"),
 	bind(doTree, inSessions, 12, "t", "list", (*Console).asTree, "t"),
 	bind(doFilterList, inSessions, 12, "/", "filter", nil, "/"),
+	bind(doSessions, inSessions, 0, "S", "another endpoint", nil, "S"),
 	bind(doCreate, inSessions, 12, "N", "new", nil, "N"),
 	bind(doReload, inBrowse, 12, "R", "read again", nil, "R"),
 	bind(doAccept, inSessionFilter, 1, "enter", "keep the filter", nil, "enter"),
@@ -257,9 +259,9 @@ var keyTable = []binding{
 	bind(doPane2, inPanes, 0, "2", "tools", nil, "2"),
 	bind(doPane3, inPanes, 0, "3", "chunks", nil, "3"),
 	bind(doOpen, inPanes, 5, "enter", "open", (*Console).mayOpen, "enter"),
-	bind(doPick, inPanes, 8, "enter", "point at a line", (*Console).mayPick, "enter"),
+	bind(doPick, inPanes, 10, "enter", "point at a line", (*Console).mayPick, "enter"),
 	bind(doOpen, inPanes, 2, "enter", "open its chunk", (*Console).picking, "enter"),
-	bind(doOpen, inChunk, 5, "enter", "go to what it made", (*Console).mayOpenMade, "enter"),
+	bind(doOpen, inChunk, 5, "enter", "what it made", (*Console).mayOpenMade, "enter"),
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
 	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),
 	bind(doEarlier, inPanes, 2, "[", "earlier", (*Console).traveling, "["),
@@ -267,7 +269,7 @@ var keyTable = []binding{
 	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
 	bind(doNextHit, inPanes|inChunk, 5, "n", "next", (*Console).mayGoToHit, "n"),
 	bind(doPrevHit, inPanes|inChunk, 0, "N", "previous found", (*Console).mayGoToHit, "N"),
-	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).maySearch, "f"),
+	bind(doFilter, inPanes|inChunk, 0, "f", "filter", (*Console).mayFilter, "f"),
 	bind(doNextView, inChunk, 6, "tab", "view", (*Console).hasViews, "tab"),
 	bind(doPrevView, inChunk, 0, "shift+tab", "previous view", (*Console).hasViews, "shift+tab"),
 	bind(doFoldNode, inChunk, 7, "space", "fold", (*Console).hasViews, " "),
@@ -282,7 +284,7 @@ var keyTable = []binding{
 	bind(doFreeze, inPanes, 8, "space", "freeze", (*Console).mayFreeze, " "),
 	bind(doFreeze, inPanes, 2, "space", "go on", (*Console).isFrozen, " "),
 	bind(doConfirm, inPanes|inVerdict, 2, "e", "confirm", (*Console).mayConfirm, "e"),
-	bind(doVerdict, inPanes|inChunk|inTool|inIdentity|inReport, 9, "v", "verdict", nil, "v"),
+	bind(doVerdict, inPanes|inChunk|inTool|inIdentity|inReport, 4, "v", "verdict", nil, "v"),
 	bind(doBack, inChunk|inTool, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doBack, inVerdict, 1, "esc", "back", nil, "esc", "backspace", "v"),
 	bind(doReveal, inIdentity, 3, "r", "reveal", (*Console).identityMasked, "r"),
@@ -293,6 +295,7 @@ var keyTable = []binding{
 	bind(doBack, inReport|inNews, 1, "esc", "back", nil, "esc", "backspace"),
 	bind(doReconcile, inViews, 2, "R", "reconcile", (*Console).shouldReconcile, "R"),
 	bind(doReconcile, inViews, 0, "R", "reconcile", (*Console).mayReconcile, "R"),
+	bind(doAnswer, inViews, 2, "A", "answer the approval", (*Console).mayAnswer, "A"),
 	bind(doSubmit, inActions, 5, "s", "submit", (*Console).maySubmit, "s"),
 	bind(doSubmit, inViews, 0, "s", "submit", (*Console).maySubmit, "s"),
 	bind(doSessions, inActions, 6, "S", "sessions", (*Console).mayBrowse, "S"),
@@ -307,7 +310,7 @@ var keyTable = []binding{
 	bind(doTop, inTexts, 0, "g home", "first", nil, "home", "g"),
 	bind(doBottom, inTexts, 0, "G end", "last, and follow", nil, "end", "G"),
 	bind(doActions, inViews|inBrowse|inNews, 9, "a", "actions", (*Console).mayList, "a"),
-	bind(doNextAction, inViews, 8, ">", "next action", (*Console).maySwitch, ">"),
+	bind(doNextAction, inViews, 3, ">", "next action", (*Console).maySwitch, ">"),
 	bind(doPrevAction, inViews, 0, "<", "previous action", (*Console).maySwitch, "<"),
 	bind(doIdentity, inPanes|inChunk|inTool|inVerdict|inReport, 0, "i", "identity", nil, "i"),
 	bind(doCopy, inViews, 0, "y", "copy", (*Console).mayCopy, "y"),

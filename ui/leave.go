@@ -27,7 +27,7 @@ func (c *Console) suspend() tea.Cmd {
 	c.conceal()
 	c.views = open
 	c.layout()
-	return tea.Batch(c.load(), c.relay(), tea.Suspend)
+	return tea.Batch(c.load(), c.layTranscript(), tea.Suspend)
 }
 
 // conceal closes what was opened, at once and not only when a load comes back.

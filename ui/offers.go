@@ -121,7 +121,7 @@ func (d *offers) view(w, h int) []string {
 	st := d.st
 	w = min(w-4, 96)
 	lines := []string{" " + st.dim.in("capability ") + st.field(d.input, max(1, w-16)), ""}
-	rows := max(1, h-8)
+	rows := max(1, h-9)
 	switch {
 	case d.task.running():
 		lines = append(lines, " "+st.dim.in("asking the daemon what it offers"))
@@ -170,4 +170,20 @@ func (c *Console) writeTo(endpoint string, ops []hermes.Operation, set map[strin
 	}, &t)
 }
 
+// runAsking is the run whose approval is asked for, or "". The approvals of other
+// streams cannot be answered through the daemon.
+func (c *Console) runAsking() string {
+	if wait, r := c.turn.Waiting(), c.turn.Request(); wait != nil && wait.Kind == "approval" && r != nil && c.turn.Operation() == hermes.OpRunEvents && !c.over() {
+		return hermes.Target(hermes.OpRunEvents, r.Input)
+	}
+	return ""
+}
+
+// answerApproval opens the form of the answer.
+func (c *Console) answerApproval() tea.Cmd {
+	return c.writeTo(c.turn.Endpoint(), []hermes.Operation{hermes.OpRunApproval}, map[string]string{"run_id": c.runAsking()},
+		"The answer lets the run's tool go on, or stops it. It needs an approval of its own.")
+}
+
+func (c *Console) mayAnswer() bool { return c.maySubmit() && c.own() && c.runAsking() != "" }
 func (c *Console) maySubmit() bool { return c.hasOffice() && c.desk != nil }

@@ -40,7 +40,7 @@ func (c *Console) travel(do intent) tea.Cmd {
 	}
 	p.choose(i)
 	c.lookBack()
-	return nil
+	return c.finding()
 }
 
 // lookBack shows the turn as it was at the selected chunk.

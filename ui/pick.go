@@ -247,7 +247,7 @@ func (c *Console) escape() intent {
 		return doUnpick
 	case c.past != nil:
 		return doNow
-	case c.chunks.hunt.search.query != nil:
+	case c.chunks.hunt.search.query != nil, c.assistant.find.phrase != "":
 		return doNoSearch
 	case c.chunks.hunt.filtering():
 		return doNoFilter

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"aipscope/model/safe"
 
 	"github.com/charmbracelet/bubbles/textinput"
@@ -11,6 +13,7 @@ import (
 // prompt is the last line while a search or a filter is typed.
 type prompt struct {
 	filter  bool
+	text    bool // the assistant's text is searched
 	input   textinput.Model
 	at      int // in what was asked before; its length is what is being typed
 	draft   string
@@ -20,7 +23,7 @@ type prompt struct {
 // askFor opens the prompt, a filter's with what it is now.
 func (c *Console) askFor(filter bool) {
 	h := c.chunks.hunt
-	p := &prompt{filter: filter, input: newInput(), at: len(h.asked)}
+	p := &prompt{filter: filter, text: !filter && c.inText(), input: newInput(), at: len(h.asked)}
 	p.input.CharLimit = 500
 	if filter && h.filtering() {
 		p.input.SetValue(h.filter.query.source)
@@ -51,16 +54,18 @@ func (p *prompt) recall(m motion, asked []string) {
 // answered starts what was typed. Nothing typed ends what there was.
 func (c *Console) answered() tea.Cmd {
 	p, h := c.prompt, c.chunks.hunt
+	if p.text {
+		return c.answeredText()
+	}
 	q, err := parseQuery(p.input.Value())
 	if err != nil {
 		p.problem = safe.Line(err.Error())
 		return nil
 	}
 	c.prompt = nil
+	h.remember(q.source)
 	if q.source == "" {
 		q = nil
-	} else if n := len(h.asked); n == 0 || h.asked[n-1] != q.source {
-		h.asked = append(h.asked, q.source)
 	}
 	if c.underHelp() == inPanes {
 		c.focusOn(paneChunks)
@@ -76,17 +81,40 @@ func (c *Console) answered() tea.Cmd {
 	return c.scanning()
 }
 
+// answeredText starts the search of the text.
+func (c *Console) answeredText() tea.Cmd {
+	phrase := strings.TrimSpace(c.prompt.input.Value())
+	words, err := phraseOf(phrase)
+	if err != nil {
+		c.prompt.problem = "this cannot be searched for: it is not text"
+		return nil
+	}
+	c.prompt = nil
+	c.chunks.hunt.remember(phrase)
+	return c.startFind(phrase, words)
+}
+
+// remember keeps what was asked, to be recalled.
+func (h *hunt) remember(asked string) {
+	if n := len(h.asked); asked != "" && (n == 0 || h.asked[n-1] != asked) {
+		h.asked = append(h.asked, asked)
+	}
+}
+
 // line draws the prompt.
 func (p *prompt) line(st *styles, w int) string {
 	lead, hint := " /", "words, kind:tool, event:response.*, or jq: .data.type"
 	if p.filter {
 		lead = " filter "
 	}
+	if p.text {
+		hint = "words of the text, one behind the other"
+	}
 	if p.problem != "" {
 		hint = p.problem
 	}
 	head := ansi.StringWidth(lead)
-	if p.problem == "" && w < 100 {
+	if p.problem == "" && !p.text && w < 100 {
 		hint = "words, kind: event: tool: or .jq"
 	}
 	room := max(10, w-head-ansi.StringWidth(hint)-4)

@@ -12,6 +12,7 @@ import (
 	"aipscope/model/hermes"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // report is how far an act is, or what it brought. It lies over the panes until it
@@ -182,6 +183,15 @@ func (c *Console) reportLength() int {
 	return n
 }
 
+// reportSource is the report as text, as it is shown.
+func (c *Console) reportSource() string {
+	s := strings.TrimSpace(ansi.Strip(strings.Join(c.reportHead(textMeasure), "\n")))
+	if b := c.report.body; b != nil {
+		s += "\n\n" + b.s
+	}
+	return s
+}
+
 // closeReport forgets it: nothing revealed stays in memory.
 func (c *Console) closeReport() {
 	if c.report != nil {
@@ -224,7 +234,11 @@ func (c *Console) reconcile() tea.Cmd {
 			}
 		}
 		return func(r *report) tea.Cmd {
-			c.apply(fresh)
+			if c.frozen {
+				c.hold(fresh)
+			} else {
+				c.apply(fresh)
+			}
 			r.objects = objects
 			r.head = func(w int) []string { return c.reconciledLines(&got, w) }
 			return nil

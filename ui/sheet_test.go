@@ -41,7 +41,7 @@ func TestRawBytesAreMaskedToo(t *testing.T) {
 		d.press("r")
 		d.shows("raw, REVEALED", `{"action_id":"act_`)
 		d.press("b")
-		d.shows("delta  ▾ {1}")
+		d.shows("delta          ▾ {1}")
 	})
 }
 
@@ -97,10 +97,10 @@ func TestALateAnswerToAnOldLoadIsDropped(t *testing.T) {
 		d.press("3", "g", "enter")
 		d.shows("reading the journal")
 		d.press("]")
-		d.shows("Chunk 1, 2 of", "sequence  1")
+		d.shows("Chunk 1, 2 of", "sequence   1")
 		close(slow)
 		d.drain()
-		d.shows("Chunk 1, 2 of", "sequence  1")
+		d.shows("Chunk 1, 2 of", "sequence   1")
 	})
 }
 

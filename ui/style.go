@@ -166,6 +166,20 @@ func (s *styles) linkGlyph(l follow.LinkState) string {
 	return cmp.Or(s.glyphs.Links[l], s.glyphs.Links[follow.Connecting])
 }
 
+// row returns what inks the pieces of a list's row. Upon the chosen one's own
+// background a state keeps its colour, and nothing is dim.
+func (s *styles) row(chosen bool) func(k ink, text string) string {
+	if !chosen {
+		return ink.in
+	}
+	return func(k ink, text string) string {
+		if k == s.dim {
+			k = s.text
+		}
+		return ink{s.selected.on + k.on, cmp.Or(s.selected.off, k.off)}.in(text)
+	}
+}
+
 // paused is what a border says while its pane does not follow.
 func (s *styles) paused(fresh int) string {
 	if fresh <= 0 {

@@ -118,11 +118,12 @@ func (p *toolsPane) row(t *model.Tool, name int, now time.Time, selected bool) s
 	if st.plain && (t.Status == model.ToolRunning || right == glyph) {
 		right = "" // said already, and a time that runs would be read aloud each second
 	}
-	label := max(0, p.w-4-ansi.StringWidth(glyph)-name-2-ansi.StringWidth(right)-1)
+	label := max(0, p.w-3-ansi.StringWidth(glyph)-name-2-ansi.StringWidth(right)-1)
+	in, chosen := st.row(selected), " "
 	if selected {
-		return st.selected.in(fill(st.glyphs.Chosen+glyph+" "+head+"  "+fill(brief(t.Label), label)+" "+right, p.w))
+		chosen = st.glyphs.Chosen
 	}
-	return " " + st.tool(t.Status).in(glyph) + " " + st.text.in(head) + "  " + st.dim.in(fill(brief(t.Label), label)) + " " + st.dim.in(right)
+	return in(st.text, chosen) + in(st.tool(t.Status), glyph) + in(st.text, " "+head+"  ") + in(st.dim, fill(brief(t.Label), label)+" "+right+" ")
 }
 
 // bars draws when each tool ran within the turn, for tools whose times are

@@ -13,7 +13,6 @@ import (
 	"aipscope/ui/markdown"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // transcript is a session's latest messages, rendered.
@@ -53,14 +52,14 @@ func (c *Console) openTranscript(id string) tea.Cmd {
 		return func() tea.Cmd {
 			t.problem, t.got, t.masked, t.read = problem, got, masked, err == nil
 			t.top = 1 << 30 // the last words first
-			return c.relay()
+			return c.layTranscript()
 		}
 	})
 	return cmd
 }
 
-// relay lays the open transcript out for the window and for what may be seen.
-func (c *Console) relay() tea.Cmd {
+// layTranscript lays the open transcript out for the window and for what may be seen.
+func (c *Console) layTranscript() tea.Cmd {
 	if c.browser == nil || c.browser.transcript == nil || !c.browser.transcript.read || c.width < 1 {
 		return nil
 	}
@@ -138,13 +137,13 @@ func (q layout) body(m hermes.SessionMessage, tool bool) []string {
 	}
 	var out []string
 	if !q.revealed || tool {
-		lines := strings.Split(ansi.Hardwrap(safe.Text(strings.TrimRight(m.Text, "\n")), q.width, true), "\n")
-		for i, l := range lines {
-			if i == mostToolLines && len(lines) > mostToolLines+1 {
-				out = append(out, "  "+st.dim.in("… "+counted(len(lines)-i, "more line", "more lines")))
-				break
+		said := newText(safe.Text(strings.TrimRight(m.Text, "\n")), q.width)
+		for i := range said.starts {
+			if left := len(said.starts) - i; i == mostToolLines && left > 1 {
+				return append(out, "  "+st.dim.in("… "+counted(left, "more line", "more lines")))
 			}
-			out = append(out, "  "+st.dim.in(l))
+			line, _ := said.line(i)
+			out = append(out, "  "+st.dim.in(line))
 		}
 		return out
 	}

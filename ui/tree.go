@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"aipscope/model/safe"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // node is one line of a JSON tree. Keys and values have passed package safe.
@@ -21,6 +23,7 @@ type node struct {
 	count  int    // members of a branch
 	end    int    // the node behind its last descendant
 	folded bool
+	pad    int // cells behind the key, so that the values of one branch are flush
 }
 
 // deepest is how far a tree is shown; what stands deeper is one leaf.
@@ -74,6 +77,7 @@ func readNode(dec *json.Decoder, nodes *[]node, key string, depth int) error {
 				return err
 			}
 		}
+		align(*nodes, at)
 		if _, err := dec.Token(); err != nil {
 			return err
 		}
@@ -89,9 +93,25 @@ func readNode(dec *json.Decoder, nodes *[]node, key string, depth int) error {
 	return nil
 }
 
+// alignKeys is the widest key that others are padded to.
+const alignKeys = 16
+
+// align pads the keys of the branch at index at.
+func align(nodes []node, at int) {
+	wide := 0
+	for i := at + 1; i < len(nodes); i = nodes[i].end {
+		if w := ansi.StringWidth(nodes[i].key); w <= alignKeys {
+			wide = max(wide, w)
+		}
+	}
+	for i := at + 1; i < len(nodes); i = nodes[i].end {
+		nodes[i].pad = max(0, wide-ansi.StringWidth(nodes[i].key))
+	}
+}
+
 // quoted is a string as the tree shows it: a masked one is no string of its own.
 func quoted(s string) string {
-	if strings.HasPrefix(s, "‹") && strings.HasSuffix(s, "›") && strings.Count(s, "‹") == 1 {
+	if masked(s) {
 		return safe.Line(s)
 	}
 	s = safe.Text(s)
@@ -99,6 +119,11 @@ func quoted(s string) string {
 		return `"` + s + `"`
 	}
 	return `"` + strings.ReplaceAll(s, "\n", `\n`) + `"`
+}
+
+// masked reports whether a string tells the length of what it stands for.
+func masked(s string) bool {
+	return strings.HasPrefix(s, "‹") && strings.HasSuffix(s, "›") && strings.Count(s, "‹") == 1
 }
 
 // tree is JSON that folds, in lines of a width.
@@ -216,7 +241,11 @@ func (t *tree) line(i int) string {
 	indent := strings.Repeat("  ", max(0, n.depth-1))
 	key := n.key
 	if key != "" {
-		key += "  "
+		pad := n.pad
+		if ansi.StringWidth(indent+key)+pad+2+ansi.StringWidth(n.value) > t.w {
+			pad = 0 // better out of line than on two
+		}
+		key += strings.Repeat(" ", pad+2)
 	}
 	switch n.open {
 	case '{', '[':
@@ -328,12 +357,16 @@ func (t *tree) view(s *styles, focused bool, marks *regexp.Regexp) []string {
 			out = append(out, s.selected.in(fill(line, t.w)))
 			continue
 		}
+		value := s.text
+		if n.open != 0 || masked(n.value) {
+			value = s.dim // it says how much there is, not what
+		}
 		indent := 2 * max(0, n.depth-1)
 		if key := len(n.key); starts && key > 0 && indent+key <= len(line) {
-			out = append(out, line[:indent]+s.marked(line[indent:indent+key], s.key, marks)+s.marked(line[indent+key:], s.text, marks))
+			out = append(out, line[:indent]+s.marked(line[indent:indent+key], s.key, marks)+s.marked(line[indent+key:], value, marks))
 			continue
 		}
-		out = append(out, s.marked(line, s.text, marks))
+		out = append(out, s.marked(line, value, marks))
 	}
 	return out
 }

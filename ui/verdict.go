@@ -68,7 +68,7 @@ func (c *Console) verdictBar() string {
 	}
 	why := ""
 	if w-tagWidth > 36 {
-		why = st.dim.in("  v why ")
+		why = "  " + st.accent.in("v") + st.dim.in(" why ")
 	}
 	return columns(tag+"   "+st.text.in(cut(c.because(), max(0, w-tagWidth-4-ansi.StringWidth(why)))), why, w)
 }

@@ -177,6 +177,14 @@ func (c *Console) copies() []copied {
 			masked = ", REVEALED"
 		}
 		near = append(near, copied{"what is open" + masked, c.sheet.source(), "txt"})
+	case inReport:
+		if r := c.report; !r.task.running() {
+			masked := ", masked"
+			if r.revealed {
+				masked = ", REVEALED"
+			}
+			near = append(near, copied{"the report" + masked, c.reportSource(), "txt"})
+		}
 	case inIdentity:
 		for _, id := range c.identifiers() {
 			if id.value != "" {

@@ -106,6 +106,23 @@ func SameRequest(a, b model.Request) bool {
 	return a.Capability == b.Capability && reflect.DeepEqual(x, y)
 }
 
+// KeyUsed says by which known request, the latest first, a request's key was used
+// before; "" where by none. One key belongs to one exact request, and a daemon
+// does not look at what changed (seed 001, "Apply idempotency and retry safely").
+func KeyUsed(known []Known, action string, req model.Request) string {
+	for _, k := range known {
+		if k.Action == action || req.IdempotencyKey == "" || k.Request.IdempotencyKey != req.IdempotencyKey {
+			continue
+		}
+		what := "for another request: the daemon answers with that one's result, whatever is asked now; use a fresh key"
+		if SameRequest(k.Request, req) {
+			what = "for this same request: the daemon answers with its result"
+		}
+		return "the key was used by " + k.Action + " " + what
+	}
+	return ""
+}
+
 // CheckError is a request that fails its check: nothing was sent or journaled.
 type CheckError struct{ Findings []hermes.Finding }
 
@@ -187,6 +204,15 @@ func (c *Caller) call(ctx context.Context, k call) (Reply, error) {
 	}
 	if made {
 		c.tell(Notice{Kind: NoticeKey, Action: action, Key: req.IdempotencyKey, Text: "idempotency key " + req.IdempotencyKey + " of " + action})
+	}
+	if k.key != "" {
+		known, err := c.Requests(ctx, req.Capability)
+		if err != nil {
+			return Reply{}, err
+		}
+		if used := KeyUsed(known, action, req); used != "" {
+			c.tell(Notice{Kind: NoticeWarning, Action: action, Text: used})
+		}
 	}
 	journal, err := c.Open(ctx, action)
 	if err != nil {

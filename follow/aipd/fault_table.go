@@ -218,6 +218,17 @@ var table = []Fault{
 	{"stall", "BYTES=1000", "as cut, but the connection stays and says nothing more", limited((*call).hold, "follow")},
 	{"cut-answers", "BYTES=100", "as cut, for all answers but streams", limited(nil, "events", "status", "result")},
 	{"lost-answer", "", "the connection is reset instead of answering a submission", unanswered("submit")},
+	{"lost-cancel", "", "the connection is reset instead of answering a cancel that is carried out", unanswered("cancel")},
+	{"refuse", "CODE=policy.denied", "each submission is refused with this code", func(code string) (effect, error) {
+		return effect{answer: func(c *call) bool {
+			return c.is("submit") && c.refuse(failure(code, categoryOf(code), "made on purpose"))
+		}}, nil
+	}},
+	{"fail", "CODE=action.input_schema_invalid", "each submission is answered by HTTP 200 and a result that failed with this code", func(code string) (effect, error) {
+		return effect{answer: func(c *call) bool {
+			return c.is("submit") && c.fail(failure(code, categoryOf(code), "made on purpose"))
+		}}, nil
+	}},
 }
 
 // beside delivers something beside the nth chunk, counted from 1.

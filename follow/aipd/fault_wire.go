@@ -124,6 +124,21 @@ func (c *call) refuse(e *aip.Error) bool {
 	return true
 }
 
+// fail answers a submission with a failed result, which is not kept.
+func (c *call) fail(e *aip.Error) bool {
+	raw, ok := readBody(c.w, c.r)
+	if !ok {
+		return true
+	}
+	env, _, refused := readEnvelope(raw)
+	if refused != nil || env.Body.Action == nil {
+		writeError(c.w, c.s.now(), failure("schema.envelope.invalid", permanent, "made on purpose"))
+		return true
+	}
+	c.s.reply(c.w, env, "action_result", hermes.Result{ActionID: env.Body.Action.ID, Status: aip.ResultFailed, Error: e}.Pieces())
+	return true
+}
+
 // since is how long ago it was first called with the key.
 func (s *Server) since(key string) time.Duration {
 	s.countMu.Lock()

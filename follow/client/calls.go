@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Health struct {
 	Service  string    `json:"service"`
 	UptimeMS int64     `json:"uptime_ms"`
 	Date     time.Time `json:"-"` // the daemon's clock, zero if it did not say
+
+	TLS *tls.ConnectionState `json:"-"` // how it was reached, nil over plain HTTP
 }
 
 // Health asks whether the daemon is there.
@@ -44,6 +47,7 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 		return h, fmt.Errorf("read health: %w", err)
 	}
 	h.Date, _ = http.ParseTime(resp.Header.Get("Date"))
+	h.TLS = resp.TLS
 	return h, nil
 }
 

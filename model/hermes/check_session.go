@@ -194,10 +194,12 @@ func (c *checker) sessionChat(o map[string]any) {
 	switch {
 	case said == "":
 		c.refuse(join(path, "message"), "is required")
-	case !visible(body[said]) && (isText(body[said]) || isList(body[said])):
-		c.refuse(join(path, said), "must hold text or an image to see")
 	default:
+		before := len(c.errs)
 		c.content(join(path, said), body[said], true)
+		if len(c.errs) == before && !visible(body[said]) {
+			c.refuse(join(path, said), "must hold text or an image to see")
+		}
 	}
 	c.text(body, path, "system_message")
 	c.text(body, path, "instructions")
@@ -277,6 +279,4 @@ func (c *checker) operator(o map[string]any) {
 	}
 }
 
-func isText(v any) bool   { _, ok := v.(string); return ok }
-func isList(v any) bool   { _, ok := v.([]any); return ok }
 func isNumber(v any) bool { _, ok := v.(json.Number); return ok }

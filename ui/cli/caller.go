@@ -50,7 +50,7 @@ func (o *calling) desk(ctx context.Context, a *app) (*desk, *act.Caller, error) 
 func (d *desk) onlyEndpoint(ctx context.Context) (string, error) {
 	offers, err := act.Offers(ctx, d.client)
 	if err != nil {
-		return "", fmt.Errorf("ask which endpoints there are: %w", err)
+		return "", fmt.Errorf("ask which endpoints there are, as --endpoint names none: %w", err)
 	}
 	endpoint, err := act.OneEndpoint(offers)
 	if err != nil {

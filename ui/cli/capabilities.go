@@ -83,17 +83,18 @@ func dash(s string) string {
 	return safe.Line(s)
 }
 
-// terms shows what a daemon says of a capability before anything is sent to it.
-// A daemon without a readable manifest says so by its answer to the submission.
-func (d *desk) terms(ctx context.Context, capability string, unlisted bool) error {
+// terms shows what a daemon says of a capability before anything is sent to it,
+// and returns it; zero where it says nothing. A daemon without a readable manifest
+// says so by its answer to the submission.
+func (d *desk) terms(ctx context.Context, capability string, unlisted bool) (act.Offer, error) {
 	offers, err := act.Offers(ctx, d.client)
 	if err != nil || len(offers) == 0 {
 		d.app.log.Info("manifest not read", "capabilities", len(offers), "failed", err != nil)
-		return nil
+		return act.Offer{}, nil
 	}
 	if o, ok := act.Find(offers, capability); ok {
 		fmt.Fprintf(d.err, "aipscope: %s: %s\n", safe.Line(o.ID), o.Terms())
-		return nil
+		return o, nil
 	}
 	near := act.Nearest(offers, capability)
 	hint := ""
@@ -101,10 +102,10 @@ func (d *desk) terms(ctx context.Context, capability string, unlisted bool) erro
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	if _, _, ours := hermes.ParseCapability(capability); ours && !unlisted && len(act.Endpoints(offers)) > 0 {
-		return usage(fmt.Errorf("the daemon does not offer %s, nothing was sent%s (--unlisted sends all the same)", capability, hint))
+		return act.Offer{}, usage(fmt.Errorf("the daemon does not offer %s, nothing was sent%s (--unlisted sends all the same)", capability, hint))
 	}
 	fmt.Fprintf(d.err, "aipscope: warning: the daemon's manifest does not name %s%s\n", safe.Line(capability), safe.Line(hint))
-	return nil
+	return act.Offer{}, nil
 }
 
 // completionTime is how long the shell waits for a daemon.

@@ -47,6 +47,7 @@ type app struct {
 
 	end    context.CancelCauseFunc // of the run: with a fault, or nil for a reader who left
 	screen atomic.Pointer[screen]  // while a console has the terminal
+	late   atomic.Bool             // the terminal was asked for its background, and has not answered
 }
 
 // Main runs one command line and returns the exit code. recordings holds the

@@ -19,7 +19,6 @@ import (
 	"aipscope/ui"
 
 	"github.com/adrg/xdg"
-	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
 
@@ -77,7 +76,7 @@ func (f *face) console() ui.Config {
 
 // export writes the action's journal to a file that is not there yet.
 func (f *face) export(ctx context.Context, path string, reveal bool) error {
-	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal) })
+	return writeNew(path, func(w io.Writer) error { return f.app.export(ctx, w, f.log, f.action, reveal, nil) })
 }
 
 // save writes a text to a file that is not there yet.
@@ -137,7 +136,7 @@ func (a *app) prepareLook() error {
 		look.Profile, look.PlainScreen = termenv.Ascii, true
 	}
 	if a.set.Theme == "" {
-		look.Theme = themes.Auto(lipgloss.HasDarkBackground())
+		look.Theme = themes.Auto(a.darkBackground())
 	} else {
 		var err error
 		own := os.DirFS(filepath.Join(xdg.ConfigHome, "aipscope", "themes"))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -23,55 +24,76 @@ func (e fileError) Unwrap() error { return e.error }
 // explain puts an error into the user's words: what happened, to which thing,
 // what to do. This is the one place that does.
 func explain(err error) string {
-	text := err.Error()
+	what, do := explained(err)
+	if do == "" {
+		return oneLine(what)
+	}
+	return oneLine(andThen(what, do))
+}
+
+// explained is what happened, and what to do about it, or "".
+func explained(err error) (what, do string) {
+	what = err.Error()
 	var refused *client.Error
 	var failed *act.Failure
 	var dial *net.OpError
 	var dns *net.DNSError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var room *store.RoomError
 	var file fileError
 	switch {
 	case errors.As(err, &file):
 	case stackOf(err) != nil:
-		text = (&fault{}).Error()
+		what = (&fault{}).Error()
 	case errors.As(err, &failed):
-		if d := failed.Decision(); d != "" {
-			text += "; " + d
-		}
+		do = failed.Decision()
 	case errors.As(err, &refused):
-		text += "; " + advise(refused)
+		do = advise(refused)
 	case errors.As(err, &dns):
-		text = fmt.Sprintf("the daemon's host %q cannot be found; check --url", dns.Name)
+		what, do = fmt.Sprintf("the daemon's host %q cannot be found", dns.Name), "check --url"
+	case errors.As(err, &authority):
+		do = "name the authority that the daemon's certificate is from with --ca-file"
+	case errors.As(err, &host):
+		do = "the certificate is another host's; check --url"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		do = "the daemon's owner must renew its certificate, or this machine's clock is wrong"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		do = "it speaks plain HTTP; if that is meant, write http:// in --url"
 	case errors.As(err, &dial) && dial.Op == "dial":
-		text = fmt.Sprintf("no daemon answers at %v (%v); check --url, or start one: aipscope serve", dial.Addr, dial.Err)
+		what, do = fmt.Sprintf("no daemon answers at %v (%v)", dial.Addr, dial.Err), "check --url, or start one: aipscope serve"
 		if errors.Is(err, act.ErrNotSent) {
-			text += "; nothing was sent"
+			do += "; nothing was sent"
 		}
+	case errors.As(err, &room):
+		do = fmt.Sprintf("removing needs room itself: free up to %.1f MB there, then aipscope journal prune goes on", float64(room.Bytes)/1e6)
 	case errors.Is(err, store.ErrPermission):
-		text += "; choose another place with --journal, or run with --ephemeral"
+		do = "choose another place with --journal, or run with --ephemeral"
 	case errors.Is(err, store.ErrNotDirectory), errors.Is(err, store.ErrNotJournal), errors.Is(err, store.ErrUnsafe):
-		text += "; choose another place with --journal"
+		do = "choose another place with --journal"
 	case errors.Is(err, store.ErrNewer):
-		text += "; use that version, or another place with --journal"
+		do = "use that version, or another place with --journal"
 	case errors.Is(err, store.ErrDamaged):
-		text += "; keep the file for examination and use another place with --journal"
+		do = "keep the file for examination and use another place with --journal"
 	case errors.Is(err, store.ErrLocked):
-		text += "; end the process that does, or use another place with --journal"
+		do = "end the process that does, or use another place with --journal"
 	case errors.Is(err, store.ErrUnwiped):
-		text += "; aipscope journal prune finishes it"
+		do = "aipscope journal prune finishes it"
 	case errors.Is(err, store.ErrFull):
-		text += "; free some space and start again, what was shown is kept"
+		do = "free some space and start again, what was shown is kept"
 	case errors.Is(err, store.ErrDisk):
-		text += "; what was shown is kept, start again where there is room, or use another place with --journal"
+		do = "what was shown is kept, start again where there is room, or use another place with --journal"
 	case errors.Is(err, store.ErrInUse):
-		text += "; leave it there first"
+		do = "leave it there first"
 	case errors.Is(err, store.ErrNoAction):
-		text += "; aipscope actions lists those that it knows"
+		do = "aipscope actions lists those that it knows"
 	case errors.Is(err, replay.ErrUnknown):
-		text = andThen(text, "aipscope demo --list names them all")
+		do = "aipscope demo --list names them all"
 	case errors.Is(err, context.Canceled):
-		text = "interrupted"
+		what = "interrupted"
 	}
-	return oneLine(text)
+	return what, do
 }
 
 // advise says what to do about a daemon's refusal.

@@ -16,6 +16,8 @@ var writeSignals []os.Signal
 
 func leaveBackground() {}
 
+func foreground(*os.File) bool { return true }
+
 // jobs stands for job control where there is none.
 type jobs struct{}
 

@@ -61,7 +61,7 @@ counts. Consoles may go on meanwhile. Exit code 1 when it is damaged.`,
 			if err != nil {
 				return err
 			}
-			h, err := j.Check(cmd.Context())
+			h, err := a.checkJournal(cmd.Context(), j)
 			if err != nil {
 				return err
 			}
@@ -71,6 +71,14 @@ counts. Consoles may go on meanwhile. Exit code 1 when it is damaged.`,
 			return a.printHealth(h, false)
 		},
 	}
+}
+
+// checkJournal reads a whole journal, and says how far it is.
+func (a *app) checkJournal(ctx context.Context, j *store.Journal) (store.Health, error) {
+	far := a.begin("checking the journal")
+	defer far.end()
+	far.store(j)
+	return j.Check(ctx)
 }
 
 type healthLine struct {
@@ -149,7 +157,10 @@ it only finishes what an earlier removal could not.`,
 			if err != nil {
 				return err
 			}
+			far := a.begin("removing actions")
+			far.store(j)
 			done, err := j.Prune(cmd.Context(), before, a.now())
+			far.end()
 			a.log.Info("prune", "removed", len(done.Removed), "in use", len(done.InUse))
 			return errors.Join(err, a.printPruned(done))
 		},
@@ -225,7 +236,11 @@ refused while a console has the action open. What the daemon keeps is not touche
 			if err != nil {
 				return err
 			}
-			if err := j.Forget(cmd.Context(), src, a.now()); err != nil {
+			far := a.begin("removing " + src.Action)
+			far.store(j)
+			err = j.Forget(cmd.Context(), src, a.now())
+			far.end()
+			if err != nil {
 				return err
 			}
 			a.log.Info("forget", "action", src.Action)

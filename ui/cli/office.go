@@ -76,13 +76,19 @@ func (s *sending) wait(ctx context.Context) error {
 	select {
 	case <-s.done:
 		if s.err != nil {
-			return errors.New(explain(s.err))
+			return inWords{s.err}
 		}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
+
+// inWords is an error that says itself in the user's words.
+type inWords struct{ error }
+
+func (e inWords) Error() string { return explain(e.error) }
+func (e inWords) Unwrap() error { return e.error }
 
 // watch is what is seen of the action: its watch, until the submission is refused,
 // after which there is nothing to watch.

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,16 +26,17 @@ import (
 func (a *app) openCommand() *cobra.Command {
 	var opt watchOptions
 	cmd := &cobra.Command{
-		Use:   "open FILE or ACTION",
+		Use:   "open FILE, - or ACTION",
 		Short: "Open a journaled action, an export or a raw .sse capture, offline",
 		Example: `  aipscope open act_0198b0d2c41e7f3a9d5e6b7c8d9e0f10
   aipscope open incident.jsonl
-  aipscope open capture.sse --output json`,
+  aipscope open capture.sse --output json
+  zcat capture.sse.gz | aipscope open -`,
 		Args: maxOneArg("file or action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) > 0 && !isAction(args[0]) {
-				f, err := a.openFile(args[0])
+				f, err := a.openFile(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -143,26 +147,47 @@ func fromLog(log *store.Log) func(context.Context) (follow.Batch, error) {
 	}
 }
 
-// openFile opens an export, or a provider's stream as it was captured.
-func (a *app) openFile(path string) (*face, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usage(fmt.Errorf("open: %w", err))
-	}
-	defer f.Close()
-	action, rows, err := readExport(f)
-	if errors.Is(err, store.ErrNotExport) {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, fmt.Errorf("open %s: %w", path, err)
+// firstLine is more than the first line of an export has, in bytes.
+const firstLine = 128 << 10
+
+// openFile opens an export, or a provider's stream as it was captured. "-" is standard
+// input.
+func (a *app) openFile(ctx context.Context, path string) (*face, error) {
+	f, size := a.in, int64(0)
+	if path == "-" {
+		path = "standard input"
+	} else {
+		named, err := os.Open(path)
+		if err != nil {
+			return nil, usage(fmt.Errorf("open: %w", err))
 		}
+		defer named.Close()
+		if info, err := named.Stat(); err == nil {
+			size = info.Size()
+		}
+		f = named
+	}
+	far := a.begin("reading " + path)
+	defer far.end()
+	// Its first line says what kind of file it is, and is read twice.
+	in := bufio.NewReaderSize(far.through(ctx, f, size), firstLine)
+	first, err := in.Peek(firstLine)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, a.unread(ctx, path, err)
+	}
+	var action string
+	var rows []model.Row
+	if _, _, err = store.Import(bytes.NewReader(first)); !errors.Is(err, store.ErrNotExport) {
+		action, rows, err = readExport(in)
+	} else {
 		action = filepath.Base(path)
-		rows, err = a.readCapture(f)
+		rows, err = a.readCapture(in)
 		if err == nil && len(rows) == 0 {
 			err = errors.New("it is neither an export nor a provider's event stream")
 		}
 	}
 	if err != nil {
-		return nil, usage(fmt.Errorf("open %s: %w", path, err))
+		return nil, a.unread(ctx, path, err)
 	}
 	done := false
 	return &face{
@@ -181,6 +206,14 @@ func (a *app) openFile(path string) (*face, error) {
 			return rows[number-1], nil
 		},
 	}, nil
+}
+
+// unread is why a file was not read to its end.
+func (a *app) unread(ctx context.Context, path string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return usage(fmt.Errorf("open %s: %w", path, err))
 }
 
 // readExport reads an export's rows, numbered as they stand.
@@ -238,10 +271,14 @@ tools and counts.`,
 			if err != nil {
 				return err
 			}
-			write := func(w io.Writer) error { return a.export(cmd.Context(), w, log, action, reveal) }
 			if file == "" {
-				return write(a.out)
+				far := a.beginBeside("exporting")
+				defer far.end()
+				return a.export(cmd.Context(), a.out, log, action, reveal, far)
 			}
+			far := a.begin("exporting")
+			defer far.end()
+			write := func(w io.Writer) error { return a.export(cmd.Context(), w, log, action, reveal, far) }
 			if err := store.WritePrivate(file, write); err != nil {
 				return fileError{err}
 			}
@@ -254,21 +291,34 @@ tools and counts.`,
 	return cmd
 }
 
-func (a *app) export(ctx context.Context, w io.Writer, log *store.Log, action string, reveal bool) error {
+func (a *app) export(ctx context.Context, w io.Writer, log *store.Log, action string, reveal bool, far *progress) error {
 	held, err := log.Action(ctx)
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
+	all := func(doing string) iter.Seq2[model.Row, error] {
+		far.now(doing)
+		return func(yield func(model.Row, error) bool) {
+			n := int64(0)
+			for row, err := range log.All(ctx) {
+				n++
+				far.at(n, held.Revision, "rows")
+				if !yield(row, err) {
+					return
+				}
+			}
+		}
+	}
 	head := store.Header{Action: action, URL: held.URL, Made: a.now().UTC(), Masked: !reveal}
 	if reveal {
-		return store.Export(w, head, log.All(ctx), nil)
+		return store.Export(w, head, all("exporting"), nil)
 	}
 	m := mask.New(action)
-	for row, err := range log.All(ctx) {
+	for row, err := range all("learning what to mask") {
 		if err != nil {
 			return fmt.Errorf("read journal: %w", err)
 		}
 		m.Learn(row)
 	}
-	return store.Export(w, head, log.All(ctx), m.Row)
+	return store.Export(w, head, all("exporting"), m.Row)
 }

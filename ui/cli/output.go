@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ type textPrinter struct {
 	printed  string // of the turn's text, before escaping
 	restarts int
 	unlike   bool // the turn's text is no longer what was printed
+
+	waits  bool  // that the action waits for an approval was said
+	asking int64 // sequence of the turn's own question that was told of last, from 1
 }
 
 func (p *textPrinter) batch(b follow.Batch) error {
@@ -48,12 +52,29 @@ func (p *textPrinter) batch(b follow.Batch) error {
 		}
 		p.printed = text
 	}
+	p.waiting(b)
 	for _, l := range b.Links {
 		if l.Reason != "" {
 			fmt.Fprintf(p.err, "aipscope: %s: %s\n", l.State, safe.Line(l.Reason))
 		}
 	}
 	return nil
+}
+
+// waiting tells that somebody must decide before anything goes on.
+func (p *textPrinter) waiting(b follow.Batch) {
+	word := func(k model.RowKind) bool { return k == model.RowStatus || k == model.RowResult }
+	if slices.ContainsFunc(b.Rows, func(r model.Row) bool { return word(r.Kind) }) {
+		waits := p.turn.Verdict().Word == model.AwaitingApproval
+		if waits && !p.waits {
+			fmt.Fprintf(p.err, "aipscope: %s waits for an approval; nothing runs until somebody decides\n", safe.Line(p.turn.Action()))
+		}
+		p.waits = waits
+	}
+	if w := p.turn.Waiting(); w != nil && p.asking != int64(w.Since)+1 {
+		p.asking = int64(w.Since) + 1
+		fmt.Fprintf(p.err, "aipscope: the turn waits: %s asked in chunk %d\n", map[bool]string{true: "a question was", false: "an approval was"}[w.Kind == "clarify"], w.Since)
+	}
 }
 
 func (p *textPrinter) verdict(v model.Verdict, b follow.Batch) error {

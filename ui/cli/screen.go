@@ -87,10 +87,17 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	defer a.screen.Store(nil)
 	model := &guardedModel{inner: m, broke: a.broke}
 	jobs := newJobs(ctx, in)
+	late := &lateAnswer{due: &a.late}
+	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
+		if msg = late.filter(msg); msg == nil {
+			return nil
+		}
+		return jobs.filter(m, msg)
+	}
 	// Signals and panics are ours (see untilSignal, guardedModel); the context ends the
 	// program by a message, so that it can conceal what it shows.
 	options := []tea.ProgramOption{
-		tea.WithoutCatchPanics(), tea.WithoutSignalHandler(), tea.WithFilter(jobs.filter), tea.WithInput(in), tea.WithOutput(s),
+		tea.WithoutCatchPanics(), tea.WithoutSignalHandler(), tea.WithFilter(filter), tea.WithInput(in), tea.WithOutput(s),
 	}
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())

@@ -305,16 +305,16 @@ func (a *app) demo(ctx context.Context, opt aipd.Options, scenario replay.Scenar
 	return at.submit(ctx, action, true, req, s)
 }
 
-// demoInput is a request that plays a recording.
+// demoInput is a request that plays a recording, the longest of Chat whole.
 func demoInput(s replay.Scenario) ([]byte, error) {
-	field := map[hermes.Operation]string{
-		hermes.OpChatStream:        `"prompt":"Play a recorded turn.","session_id":"demo"`,
+	fields := map[hermes.Operation]string{
+		hermes.OpChatStream:        `"prompt":"Play a recorded turn.","session_id":"demo","max_events":100000`,
 		hermes.OpResponsesStream:   `"input":"Play a recorded turn."`,
 		hermes.OpSessionChatStream: `"session_id":"demo","message":"Play a recorded turn."`,
 		hermes.OpRunEvents:         `"run_id":"demo"`,
 	}[s.Operation]
-	if field == "" {
+	if fields == "" {
 		return nil, fmt.Errorf("recording %s: nothing plays %s", s.Name, s.Operation)
 	}
-	return fmt.Appendf(nil, `{%s,"recording":%q,"max_events":100000}`, field, s.Name), nil
+	return fmt.Appendf(nil, `{%s,"recording":%q}`, fields, s.Name), nil
 }

@@ -100,6 +100,9 @@ func (a *app) sessionChat(ctx context.Context, session string, o turnOptions) er
 	if err != nil {
 		return err
 	}
+	if err := d.warnKey(ctx, action, req); err != nil {
+		return err
+	}
 	err = d.submit(ctx, action, fresh, req, s)
 	if err == nil && a.set.Output == "text" {
 		fmt.Fprintf(a.err, "aipscope: this proves neither that earlier history was loaded nor that the turn was stored; look: aipscope session messages %s\n", safe.Line(session))

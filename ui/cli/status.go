@@ -57,12 +57,9 @@ func (d *desk) status(ctx context.Context, action string) error {
 		return err
 	}
 	var held *journalJSON
-	turn := model.NewTurn(action)
-	for row, err := range log.All(ctx) {
-		if err != nil {
-			return fmt.Errorf("read journal: %w", err)
-		}
-		turn.Apply([]model.Row{row})
+	turn, err := d.journaled(ctx, log, action)
+	if err != nil {
+		return err
 	}
 	if turn.Applied() > 0 {
 		v := turn.Verdict()
@@ -88,6 +85,21 @@ func (d *desk) status(ctx context.Context, action string) error {
 		fmt.Fprintf(w, "  journal\t%s\t%s; %d chunks\n", words(held.Verdict), held.Reason, held.Chunks)
 	}
 	return w.Flush()
+}
+
+// journaled is the turn that the journal holds.
+func (d *desk) journaled(ctx context.Context, log *store.Log, action string) (*model.Turn, error) {
+	far := d.begin("reading the journal")
+	defer far.end()
+	turn := model.NewTurn(action)
+	for row, err := range log.All(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("read journal: %w", err)
+		}
+		turn.Apply([]model.Row{row})
+		far.at(row.Number, 0, "rows")
+	}
+	return turn, nil
 }
 
 func daemonWords(s aip.Status) string {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
+	"aipscope/store"
 
 	"github.com/spf13/cobra"
 )
@@ -71,6 +73,7 @@ func (a *app) runSubmit(ctx context.Context, args []string, s submission) error 
 	if capability == "" {
 		return usage(errors.New("which capability? name it, or set AIP_CAPABILITY_ID"))
 	}
+	given := s.mode
 	req, err := a.request(capability, &s)
 	if err != nil {
 		return err
@@ -83,13 +86,53 @@ func (a *app) runSubmit(ctx context.Context, args []string, s submission) error 
 	if err != nil {
 		return err
 	}
-	if err := d.terms(ctx, capability, s.unlisted); err != nil {
+	offer, err := d.terms(ctx, capability, s.unlisted)
+	if err != nil {
+		return err
+	}
+	if err := d.fit(&req, offer, given); err != nil {
+		return err
+	}
+	if err := d.mayFollow(ctx, action, req); err != nil {
 		return err
 	}
 	if err := d.warnKey(ctx, action, req); err != nil {
 		return err
 	}
 	return d.submit(ctx, action, fresh, req, s)
+}
+
+// fit settles mode and key by what the daemon says of its capability, which may
+// be less or more than what the connector publishes.
+func (d *desk) fit(req *model.Request, o act.Offer, given string) error {
+	if len(o.Modes) > 0 && !slices.Contains(o.Modes, req.Mode) {
+		if given != "" {
+			return usage(fmt.Errorf("mode: the daemon offers %s in mode %s, not %s; nothing was sent", o.ID, strings.Join(o.Modes, ", "), req.Mode))
+		}
+		req.Mode = o.Modes[0]
+	}
+	if o.Key == "required" && req.IdempotencyKey == "" {
+		req.IdempotencyKey = act.NewKey()
+		d.sayKey(req.IdempotencyKey)
+	}
+	return nil
+}
+
+func (a *app) sayKey(key string) { fmt.Fprintf(a.err, "aipscope: idempotency key %s\n", key) }
+
+// mayFollow asks whether the token may read the action, before a stream is begun
+// that nobody here could follow (wire/aip.md 2.2). Only a refusal says no.
+func (d *desk) mayFollow(ctx context.Context, action string, req model.Request) error {
+	_, op, _ := hermes.ParseCapability(req.Capability)
+	if spec, _ := op.Spec(); !spec.Streams() {
+		return nil
+	}
+	_, _, err := d.client.Status(ctx, action)
+	switch client.KindOf(err) {
+	case client.WrongCredential, client.NotAllowed:
+		return fmt.Errorf("submit %s: %w: ask for the action: %w", action, act.ErrNotSent, err)
+	}
+	return nil
 }
 
 // newAction is the action's ID as it was given, or a fresh one.
@@ -121,17 +164,7 @@ func (d *desk) keyUse(ctx context.Context, action string, req model.Request) (st
 	if err != nil {
 		return "", err
 	}
-	for _, k := range known {
-		if k.Action == action || k.Request.IdempotencyKey != req.IdempotencyKey {
-			continue
-		}
-		what := "for another request: the daemon answers with that one's result, whatever is asked now; use a fresh key"
-		if act.SameRequest(k.Request, req) {
-			what = "for this same request: the daemon answers with its result"
-		}
-		return fmt.Sprintf("the key was used by %s %s", k.Action, what), nil
-	}
-	return "", nil
+	return act.KeyUsed(known, action, req), nil
 }
 
 // request reads and checks what is to be sent.
@@ -158,7 +191,7 @@ func (a *app) checked(capability string, raw json.RawMessage, s *submission) (mo
 	}
 	if s.key == "" && spec.NeedsKey {
 		s.key = act.NewKey()
-		fmt.Fprintf(a.err, "aipscope: idempotency key %s\n", s.key)
+		a.sayKey(s.key)
 	}
 	errs, warns := hermes.Check(op, raw, hermes.CheckOptions{Capability: capability, IdempotencyKey: s.key, Mode: s.mode})
 	for _, w := range warns {
@@ -226,6 +259,9 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	actor := d.actor(log, action)
 	switch err := actor.Prepare(ctx, req, fresh); {
 	case errors.Is(err, act.ErrKnown):
+		if err := sameAsBefore(ctx, log, action, req); err != nil {
+			return err
+		}
 		fmt.Fprintf(d.err, "aipscope: %s is known already: it is watched, nothing is sent\n", safe.Line(action))
 		if s.detach {
 			return nil
@@ -266,6 +302,19 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		}
 	}
 	return err
+}
+
+// sameAsBefore refuses an ID under which the journal holds another request: its
+// outcome would be taken for this one's.
+func sameAsBefore(ctx context.Context, log *store.Log, action string, req model.Request) error {
+	rows, err := log.Rows(ctx, 0, 1)
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	if len(rows) == 1 && rows[0].Request != nil && !act.SameRequest(*rows[0].Request, req) {
+		return usage(fmt.Errorf("%s was submitted with another request, and nothing was sent now; aipscope watch %s shows that one", action, action))
+	}
+	return nil
 }
 
 // detach stays until the daemon knows the action, and prints its ID.

@@ -168,6 +168,11 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 		waiting, cancel = context.WithTimeout(ctx, f.options.timeout)
 	}
 	defer cancel()
+	var far *progress
+	if !f.live {
+		far = f.beginBeside("reading " + f.action)
+	}
+	defer far.end()
 	var last follow.Batch
 	for !last.Done {
 		b, err := f.batches(waiting)
@@ -181,6 +186,7 @@ func (f *face) print(ctx context.Context) (next string, err error) {
 		if err := p.batch(b); err != nil {
 			return "", fmt.Errorf("write output: %w", err)
 		}
+		far.at(turn.Applied(), 0, "rows")
 		if next, _ := turn.Successor(); next != "" {
 			return next, nil
 		}

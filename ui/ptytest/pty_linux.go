@@ -16,21 +16,28 @@ import (
 	"unsafe"
 )
 
-// Terminal is a terminal of 120 by 40 cells, with a dark background.
+// Terminal is a terminal of 120 by 40 cells.
 type Terminal struct {
 	TTY    *os.File // the program's end
 	master *os.File
 	ended  chan struct{}
+	silent bool
 
 	mu      sync.Mutex
 	written bytes.Buffer
 	more    chan struct{}
 }
 
-// Open makes a terminal that lives until the test ends.
-func Open(t testing.TB) *Terminal {
+// Open makes a terminal that lives until the test ends. It answers when it is asked for its
+// background, which is dark.
+func Open(t testing.TB) *Terminal { return open(t, false) }
+
+// OpenSilent makes a terminal that answers nothing.
+func OpenSilent(t testing.TB) *Terminal { return open(t, true) }
+
+func open(t testing.TB, silent bool) *Terminal {
 	t.Helper()
-	term, err := New()
+	term, err := start(silent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +45,10 @@ func Open(t testing.TB) *Terminal {
 	return term
 }
 
-// New makes a terminal that lives until it vanishes.
-func New() (*Terminal, error) {
+// New makes a terminal as Open does, which lives until it vanishes.
+func New() (*Terminal, error) { return start(false) }
+
+func start(silent bool) (*Terminal, error) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
@@ -61,7 +70,7 @@ func New() (*Terminal, error) {
 	kept.Lock()
 	kept.files = append(kept.files, tty)
 	kept.Unlock()
-	term := &Terminal{TTY: tty, master: master, ended: make(chan struct{}), more: make(chan struct{})}
+	term := &Terminal{TTY: tty, master: master, ended: make(chan struct{}), more: make(chan struct{}), silent: silent}
 	go term.read()
 	return term, nil
 }
@@ -102,9 +111,8 @@ func (t *Terminal) read() {
 		close(t.more)
 		t.more = make(chan struct{})
 		t.mu.Unlock()
-		// bubbletea asks for the background when it is loaded, and waits long.
-		if bytes.Contains(p[:n], []byte("\x1b]11;?")) {
-			io.WriteString(t.master, "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[1;1R")
+		if !t.silent && bytes.Contains(p[:n], []byte("\x1b]11;?")) {
+			io.WriteString(t.master, "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62c")
 		}
 		if err != nil {
 			return
