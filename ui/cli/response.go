@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"aipscope/follow/act"
+	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
 
@@ -60,7 +61,8 @@ func (d *desk) printResponse(id string, r act.Reply, v veil) error {
 				calls++
 			}
 		}
-		fmt.Fprintf(d.err, "aipscope: %s: %s, %d characters, %d tool calls\n", safe.Line(id), safe.Line(reply.Finish), len([]rune(reply.Text)), calls)
+		fmt.Fprintf(d.err, "aipscope: %s: %s, %s, %s\n", safe.Line(id), safe.Line(reply.Finish),
+			model.Count(len([]rune(reply.Text)), "character", "characters"), model.Count(calls, "tool call", "tool calls"))
 	}
 	return d.object("response", id, r, false, v)
 }
