@@ -195,7 +195,7 @@ func (j judge) effects() Condition {
 	}
 	left := 0
 	for _, tool := range j.tools {
-		if through, ok := j.confirmedTools[tool.Key]; !ok || tool.Row > through {
+		if !j.Confirmed(tool) {
 			left++
 		}
 	}
@@ -211,6 +211,14 @@ func (j judge) decision() string {
 		return ""
 	}
 	return Decision(j.op, j.result.Error)
+}
+
+// refusedAdvice is what to do about a submission that made no action.
+func (t *Turn) refusedAdvice() string {
+	if t.Refused() == CodeNotSent {
+		return "there is no action: check the daemon's URL and the network"
+	}
+	return "there is no action: the code says what to correct"
 }
 
 // advice says what to do next, in the seeds' words.
@@ -249,7 +257,7 @@ func (j judge) advice(v Verdict) []string {
 		}
 	case Failed:
 		if j.Refused() != "" {
-			say("there is no action: the code says what to correct")
+			say(j.refusedAdvice())
 			return out
 		}
 		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))

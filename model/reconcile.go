@@ -41,7 +41,11 @@ func (t *Turn) Reads() (reads []Read, why string) {
 	if w := t.Verdict().Word; w == AwaitingApproval {
 		return nil, "nothing ran yet: the action waits for an approval"
 	}
-	if t.Refused() != "" {
+	switch t.Refused() {
+	case "":
+	case CodeNotSent:
+		return nil, "nothing ran: nothing was sent"
+	default:
 		return nil, "nothing ran: the daemon refused the submission"
 	}
 	if e := t.err(); e != nil && nothingRan(op, e) && len(t.entries) == 0 {
@@ -372,7 +376,7 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 		say(Decision(t.Operation(), e))
 	}
 	if t.Refused() != "" {
-		say("there is no action: the code says what to correct")
+		say(t.refusedAdvice())
 	}
 	if len(evidence) == 0 {
 		r.Finding = nothing
@@ -383,7 +387,10 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 	}
 	for _, e := range evidence {
 		finding, advice, open := t.weigh(e)
-		if r.Finding == "" || open {
+		switch {
+		case t.Operation() == hermes.OpSessionFork && r.Finding != "": // of which both count
+			r.Finding += "; " + finding
+		case r.Finding == "" || open:
 			r.Finding = finding
 		}
 		say(advice)
@@ -428,6 +435,9 @@ func (t *Turn) weigh(e Evidence) (finding, advice string, open bool) {
 	case ProviderAbsent:
 		if deleting {
 			return "the provider does not hold it: deleted, or in another store", "read the original delete's result before believing either", false
+		}
+		if t.Operation() == hermes.OpSessionFork {
+			return "the " + e.Is + " is not there", absentAdvice(e.Op), true
 		}
 		return "the provider holds nothing under this ID", absentAdvice(e.Op), true
 	}

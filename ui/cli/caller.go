@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -102,8 +103,11 @@ func (d *desk) caller(endpoint string) *act.Caller {
 		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.hold(ctx, action) },
 		Tell: func(n act.Notice) {
 			text := n.Text
-			if n.Kind == act.NoticeWarning {
+			switch n.Kind {
+			case act.NoticeWarning:
 				text = "warning: " + text
+			case act.NoticeOriginal:
+				text += " (--again asks anew)"
 			}
 			fmt.Fprintf(d.err, "aipscope: %s\n", oneLine(text))
 		},
@@ -209,12 +213,14 @@ func (d *desk) object(kind, id string, r act.Reply, original bool, v veil) error
 }
 
 // indented prints JSON for a person, with nothing in it that a terminal obeys.
-func (d *desk) indented(raw json.RawMessage) error {
+func (d *desk) indented(raw json.RawMessage) error { return writeIndented(d.out, raw) }
+
+func writeIndented(w io.Writer, raw json.RawMessage) error {
 	escaped, err := safe.JSON(nil, raw)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = d.out.Write(append(safe.Indent(escaped), '\n'))
+	_, err = w.Write(append(safe.Indent(escaped), '\n'))
 	return err
 }
 

@@ -102,6 +102,10 @@ func (d *desk) printSessions(l act.SessionList, v veil) error {
 		return writeJSON(d.out, sessionsLine{"sessions", len(l.Sessions), l.Next, l.More, l.Repeated, l.Actions})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	ends := map[string]string{}
+	for _, s := range l.Sessions {
+		ends[s.ID] = s.EndReason
+	}
 	fmt.Fprintln(w, "SESSION\tTITLE\tSOURCE\tMESSAGES\tACTIVE\tSTATE\tKIND")
 	for _, s := range l.Sessions {
 		shown := hermes.SessionOf(v.json(s.Raw))
@@ -114,7 +118,7 @@ func (d *desk) printSessions(l act.SessionList, v veil) error {
 		case s.Root != "":
 			kind = "latest of " + v.id(s.Root)
 		case s.Parent != "":
-			kind = "child of " + v.id(s.Parent)
+			kind = childOf(ends[s.Parent]) + v.id(s.Parent)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", safe.Line(v.id(s.ID)), dash(shown.Title), dash(shown.Source), s.MessageCount, d.ago(s.Active),
 			safe.Line(state), safe.Line(kind))
@@ -127,6 +131,18 @@ func (d *desk) printSessions(l act.SessionList, v veil) error {
 	}
 	v.hint(d)
 	return nil
+}
+
+// childOf says what a row is to its parent, by how that ended (seed 002, "List
+// sessions"); a parent that is not listed tells nothing.
+func childOf(parentEnded string) string {
+	switch parentEnded {
+	case "compression":
+		return "continues "
+	case "branched":
+		return "branch of "
+	}
+	return "child of "
 }
 
 func (a *app) sessionCreateCommand() *cobra.Command {

@@ -58,6 +58,8 @@ type journalJSON struct {
 	Chunks         int        `json:"chunks"`
 	Last           string     `json:"last"`
 	IdempotencyKey *string    `json:"idempotency_key"`
+	ResponseID     *string    `json:"response_id"`
+	SessionID      *string    `json:"session_id"` // that Hermes named
 }
 
 func (d *desk) status(ctx context.Context, action string) error {
@@ -73,7 +75,8 @@ func (d *desk) status(ctx context.Context, action string) error {
 	if turn.Applied() > 0 {
 		v := turn.Verdict()
 		_, last := turn.Span()
-		held = &journalJSON{Capability: orNull(turn.Capability()), State: orNull(string(turn.State())), Verdict: v.Word, Reason: v.Reason, Chunks: turn.Chunks(), Last: stamp(last)}
+		held = &journalJSON{Capability: orNull(turn.Capability()), State: orNull(string(turn.State())), Verdict: v.Word, Reason: v.Reason, Chunks: turn.Chunks(), Last: stamp(last),
+			ResponseID: orNull(turn.ResponseID()), SessionID: orNull(turn.SessionID())}
 		if r := turn.Request(); r != nil {
 			held.IdempotencyKey = orNull(r.IdempotencyKey)
 		}
@@ -92,6 +95,12 @@ func (d *desk) status(ctx context.Context, action string) error {
 		fmt.Fprintf(w, "  journal\tnothing\t\n")
 	} else {
 		fmt.Fprintf(w, "  journal\t%s\t%s; %s\n", words(held.Verdict), held.Reason, model.Count(held.Chunks, "chunk", "chunks"))
+		if id := turn.ResponseID(); id != "" {
+			fmt.Fprintf(w, "  response\t%s\t\n", safe.Line(id))
+		}
+		if id := turn.SessionID(); id != "" {
+			fmt.Fprintf(w, "  session\t%s\t\n", safe.Line(id))
+		}
 	}
 	return w.Flush()
 }
@@ -148,6 +157,7 @@ type actionLine struct {
 	Chunks     int        `json:"chunks"`
 	Last       string     `json:"last"`
 	last       time.Time
+	held       bool // the journal has it
 }
 
 // listed bounds how many of the daemon's actions are asked for.
@@ -191,7 +201,7 @@ func listActions(ctx context.Context, c *client.Client, j *store.Journal) ([]*ac
 	lines := map[string]*actionLine{}
 	for _, h := range held {
 		lines[h.URL+" "+h.ID] = &actionLine{
-			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last,
+			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last, held: true,
 		}
 	}
 	if c != nil {

@@ -236,10 +236,14 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 	switch {
 	case given == "-":
 		from = "standard input"
-		raw, err = io.ReadAll(io.LimitReader(a.in, maxInput))
+		raw, err = readAtMost(a.in)
 	case given != "" && given[0] == '@':
 		from = given[1:]
-		raw, err = os.ReadFile(from)
+		var f *os.File
+		if f, err = os.Open(from); err == nil {
+			raw, err = readAtMost(f)
+			f.Close()
+		}
 	default:
 		return []byte(given), flag, nil
 	}
@@ -247,6 +251,16 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 		return nil, from, usage(fmt.Errorf("read %s: %w", from, err))
 	}
 	return raw, from, nil
+}
+
+// readAtMost reads all, or says that it is too large: a part would be something
+// else.
+func readAtMost(r io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(raw) > maxInput {
+		err = fmt.Errorf("it is larger than %d bytes", maxInput)
+	}
+	return raw, err
 }
 
 // submit journals, sends and watches a checked request.
@@ -263,7 +277,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		}
 		fmt.Fprintf(d.err, "aipscope: %s is known already: it is watched, nothing is sent\n", safe.Line(action))
 		if s.detach {
-			return nil
+			return d.submitted(action, req)
 		}
 		return d.watch(ctx, action, s.watch)
 	case err != nil:
@@ -275,7 +289,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	defer stop()
 	d.spawn(func() { posted <- actor.Post(sending, req) })
 	if s.detach {
-		return d.detach(ctx, actor, req.IdempotencyKey, posted)
+		return d.detach(ctx, actor, req, posted)
 	}
 	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
 	watching, give := context.WithCancelCause(ctx)
@@ -316,23 +330,8 @@ func sameAsBefore(ctx context.Context, log *store.Log, action string, req model.
 	return nil
 }
 
-// submittedLine is a submission that was left, as JSON.
-type submittedLine struct {
-	Type     string  `json:"type"`
-	ActionID string  `json:"action_id"`
-	Key      *string `json:"idempotency_key"`
-}
-
-func (a *app) printSubmitted(action, key string) error {
-	if a.set.Output == "json" {
-		return writeJSON(a.out, submittedLine{"submitted", action, orNull(key)})
-	}
-	_, err := fmt.Fprintln(a.out, action)
-	return err
-}
-
 // detach stays until the daemon knows the action, and prints its ID.
-func (d *desk) detach(ctx context.Context, actor act.Actor, key string, posted <-chan error) error {
+func (d *desk) detach(ctx context.Context, actor act.Actor, req model.Request, posted <-chan error) error {
 	wait := time.NewTicker(250 * time.Millisecond)
 	defer wait.Stop()
 	for {
@@ -341,13 +340,29 @@ func (d *desk) detach(ctx context.Context, actor act.Actor, key string, posted <
 			if err != nil {
 				return fmt.Errorf("submit %s: %w", actor.Action, err)
 			}
-			return d.printSubmitted(actor.Action, key)
+			return d.submitted(actor.Action, req)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-wait.C:
 		}
 		if known, err := actor.Known(ctx); err == nil && known {
-			return d.printSubmitted(actor.Action, key)
+			return d.submitted(actor.Action, req)
 		}
 	}
+}
+
+// submittedLine is an action that the daemon has, and that nobody here watches.
+type submittedLine struct {
+	Type       string  `json:"type"`
+	ActionID   string  `json:"action_id"`
+	Capability string  `json:"capability"`
+	Key        *string `json:"idempotency_key"`
+}
+
+func (d *desk) submitted(action string, req model.Request) error {
+	if d.set.Output == "json" {
+		return writeJSON(d.out, submittedLine{"submitted", action, req.Capability, orNull(req.IdempotencyKey)})
+	}
+	_, err := fmt.Fprintln(d.out, safe.Line(action))
+	return err
 }
