@@ -98,7 +98,10 @@ func (d *drawn) stream(deltas []string) {
 	doc := markdown.New(markdown.Options{Width: textWidth, Style: styles.DarkStyleConfig, Hyperlinks: true})
 	draw := func() time.Duration {
 		start := time.Now()
-		h := doc.Height()
+		h := doc.Extent()
+		for doc.Show(h-drawnLines, h) {
+			h = doc.Extent()
+		}
 		doc.Lines(h-drawnLines, h)
 		return time.Since(start)
 	}
