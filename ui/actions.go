@@ -297,11 +297,12 @@ func (c *Console) actionBar() string {
 const verdictCells = 20
 
 // The columns of the list: what a line has room for.
-type actionColumns struct{ id, op, state, chunks int }
+type actionColumns struct{ id, op, state, chunks, age int }
 
 func actionColumnsOf(w int) actionColumns {
-	k := actionColumns{id: 16}
-	rest := w - 4 - 16 - 2 - verdictCells - 9 // marks, ID, verdict, age
+	rest := w - 3 - 16 - 1 - verdictCells // marks, ID, verdict
+	k := actionColumns{id: 16 + min(0, rest)}
+	rest-- // on the right
 	take := func(n int) int {
 		if rest <= n {
 			return 0
@@ -309,6 +310,7 @@ func actionColumnsOf(w int) actionColumns {
 		rest -= n + 1
 		return n
 	}
+	k.age = take(9)
 	k.op, k.state, k.chunks = take(18), take(11), take(8)
 	grow := func(n *int, most int) {
 		if *n > 0 {
@@ -341,7 +343,7 @@ func (p *actionsPane) cells(k actionColumns, id, op, state, verdict, chunks, old
 	if k.chunks > 0 {
 		s += fillLeft(chunks, k.chunks) + " "
 	}
-	return s + fillLeft(old, 9)
+	return s + fillLeft(old, k.age)
 }
 
 func (c *Console) actionLines(now time.Time, w int) []string {
@@ -387,7 +389,7 @@ func (c *Console) actionLines(now time.Time, w int) []string {
 		if k.chunks > 0 {
 			line += in(st.dim, fillLeft(chunks, k.chunks)+" ")
 		}
-		line += in(st.dim, fillLeft(old, 9))
+		line += in(st.dim, fillLeft(old, k.age))
 		out = append(out, line+in(st.dim, strings.Repeat(" ", max(0, w-ansi.StringWidth(line)))))
 	}
 	return out

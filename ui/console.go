@@ -122,6 +122,7 @@ type Console struct {
 	identityRevealed bool
 	report           *report
 
+	moved      bool // the action that holds the key was opened
 	saidBefore bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool

@@ -185,6 +185,7 @@ func (d *Desk) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	was := c.told
 	_, cmd := c.Update(msg)
+	cmd = tea.Batch(cmd, d.followOwner(c))
 	if _, ok := msg.(batchMsg); ok && !was && c.told && c.turn.Settled() && c != d.shown {
 		d.shown.notice(shortID(c.turn.Action())+" has its outcome: "+wordText(c.verdict.Word), c.styles.word(c.verdict.Word))
 		d.shown.dirty = true
@@ -194,6 +195,22 @@ func (d *Desk) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		d.home.dirty = true
 	}
 	return d, d.of(c, cmd)
+}
+
+// followOwner watches the action whose result a submission of this console was
+// answered with, because its key is that one's.
+func (d *Desk) followOwner(c *Console) tea.Cmd {
+	next, _ := c.turn.Successor()
+	if next == "" || c.cfg.Posted == nil || c.moved || d.cfg.Open == nil {
+		return nil
+	}
+	c.moved = true
+	if d.shown != c {
+		return nil
+	}
+	cmd := d.open(Listed{Action: next, URL: c.cfg.URL})
+	c.notice("Its key is another action's, which is watched instead.", c.styles.word(model.Unconfirmed))
+	return cmd
 }
 
 // of makes what a console's command brings a message for that console.
@@ -222,6 +239,9 @@ func (d *Desk) of(c *Console, cmd tea.Cmd) tea.Cmd {
 func (d *Desk) show(c *Console) tea.Cmd {
 	if d.shown.own() {
 		d.before = d.shown
+	}
+	if d.library != nil && c != d.library {
+		d.library.maskSessions() // they are revealed for as long as they are open
 	}
 	d.shown = c
 	c.dirty = true

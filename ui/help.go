@@ -12,7 +12,7 @@ func (c *Console) helpLines(w int) []string {
 	type entry struct{ keys, does string }
 	var all []entry
 	seen := map[intent]bool{}
-	wide := 0
+	wide, long := 0, 0
 	for _, b := range c.cfg.Keys.table() {
 		at := b.worksIn(c, c.underHelp())
 		if !at || seen[b.intent] {
@@ -21,9 +21,9 @@ func (c *Console) helpLines(w int) []string {
 		seen[b.intent] = true
 		h := b.Help()
 		all = append(all, entry{h.Key, h.Desc})
-		wide = max(wide, ansi.StringWidth(h.Key))
+		wide, long = max(wide, ansi.StringWidth(h.Key)), max(long, ansi.StringWidth(h.Desc))
 	}
-	cols := max(1, min(3, w/44))
+	cols := max(1, min(3, (w-1)/(wide+2+long+1)))
 	rows := (len(all) + cols - 1) / cols
 	out := []string{""}
 	for r := range rows {

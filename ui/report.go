@@ -343,7 +343,9 @@ func (c *Console) deleted(got act.Deleted, what, field, id, stays string) func(*
 func (c *Console) mayReveal() bool {
 	return c.report != nil && !c.report.task.running() && !c.report.revealed && (c.report.head != nil || c.report.body != nil)
 }
-func (c *Console) mayMask() bool { return c.report != nil && c.report.revealed }
+func (c *Console) reportRuns() bool   { return c.report.task.running() }
+func (c *Console) reportStands() bool { return !c.report.task.running() }
+func (c *Console) mayMask() bool      { return c.report != nil && c.report.revealed }
 
 func (c *Console) mayReadResponse() bool {
 	return c.hasOffice() && c.own() && c.turn.ResponseID() != "" && c.turn.Endpoint() != ""

@@ -36,6 +36,7 @@ type signs struct {
 	recovered string // taken from the aggregate
 	gap       string // sequences before it never came
 	times     string
+	later     string // has not come at the moment that is looked at
 }
 
 // styles are a look made ready for drawing.
@@ -54,6 +55,7 @@ type styles struct {
 	match                  ink    // what a search found
 	here, chosen           string // marks for what is said, or ""
 	alarm                  ink    // what must not be overlooked
+	aside                  ink    // what is shown is not what is now
 
 	words map[model.Word]ink
 	marks map[model.Mark]ink
@@ -64,11 +66,12 @@ type styles struct {
 func newStyles(l Look) styles {
 	t, g := l.theme(), l.glyphs()
 	s := styles{
-		plain: l.PlainScreen, markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×"},
+		plain: l.PlainScreen, markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×", "›"},
 		text: l.ink(t.Role(themes.Text)), dim: l.dim(t), accent: l.ink(t.Role(themes.Accent)), key: l.ink(t.Role(themes.Accent)),
 		border: l.ink(t.Role(themes.Border)), borderFocus: l.ink(t.Role(themes.BorderFocus)),
 		title: l.ink(t.Role(themes.Title)), titleFocus: l.ink(t.Role(themes.Accent), bold),
-		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
+		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse),
+		alarm: l.tone(t.Verdict(model.Failed)), aside: l.tone(t.Verdict(model.Partial)),
 		words: map[model.Word]ink{}, marks: map[model.Mark]ink{}, tools: map[model.ToolStatus]ink{}, links: map[follow.LinkState]ink{},
 	}
 	for w := range g.Verdicts {
@@ -84,7 +87,7 @@ func newStyles(l Look) styles {
 		s.links[state] = l.tone(t.Link(state))
 	}
 	if s.ascii {
-		s.signs = signs{",", "@", ":", "x"}
+		s.signs = signs{",", "@", ":", "x", "'"}
 	}
 	s.between = " " + g.Rule + " "
 	if s.plain {

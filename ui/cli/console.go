@@ -156,8 +156,7 @@ func (a *app) prepareLook() error {
 		look.Theme = themes.Auto(a.darkBackground())
 	} else {
 		var err error
-		own := os.DirFS(filepath.Join(xdg.ConfigHome, "aipscope", "themes"))
-		if look.Theme, err = themes.Load(a.set.Theme, own); err != nil {
+		if look.Theme, err = themes.Load(a.set.Theme, ownThemes()); err != nil {
 			return usage(err)
 		}
 	}

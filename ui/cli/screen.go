@@ -22,6 +22,7 @@ type screen struct {
 	in, out *os.File
 	before  *term.State
 	plain   bool // lines are printed, and no frames drawn
+	keeper  *keeper
 	broke   func(stack []byte)
 	lost    func(error)
 	direct  atomic.Bool // the frames' writer broke down: write past it
@@ -67,19 +68,24 @@ const endModes = "\x1b[?1002l\x1b[?1006l\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1
 func (s *screen) rescue() {
 	s.given.Store(true)
 	_ = term.Restore(s.in.Fd(), s.before)
-	end := endModes + "\x1b[?1049l"
-	if s.plain {
-		end = "\r\n"
-	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		io.WriteString(s.out, end) // a terminal that takes nothing is no reason to stay
+		io.WriteString(s.out, s.ends()) // a terminal that takes nothing is no reason to stay
 	}()
 	select {
 	case <-done:
 	case <-time.After(200 * time.Millisecond):
 	}
+	s.keeper.letGo()
+}
+
+// ends is what ends all that the console turned on, and its frame.
+func (s *screen) ends() string {
+	if s.plain {
+		return "\r\n"
+	}
+	return endModes + "\x1b[?1049l"
 }
 
 // runScreen runs a model on the terminal until it quits, ctx ends, or timeout
@@ -93,10 +99,16 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.plainScreen(), broke: a.broke,
 		lost: func(error) { a.end(nil) }, // nobody sees the screen any more
 	}
+	if a.keeps {
+		if s.keeper, err = startKeeper(s, a.spawn); err != nil {
+			a.log.Warn("no keeper", "error", err) // a killed console leaves its terminal as it is, then
+		}
+		defer s.keeper.letGo()
+	}
 	a.screen.Store(s)
 	defer a.screen.Store(nil)
 	model := &guardedModel{inner: m, broke: a.broke}
-	jobs := newJobs(ctx, in)
+	jobs := newJobs(ctx, in, s.keeper)
 	late := &lateAnswer{due: &a.late}
 	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
 		if msg = late.filter(msg); msg == nil {
