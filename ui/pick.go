@@ -142,8 +142,8 @@ func (c *Console) trace(segment int) traced {
 		q.doc = shown[segment].doc.Alone()
 	}
 	s, end := segs[segment], 0
-	for i := sort.Search(len(entries), func(i int) bool { return entries[i].Sequence >= s.First }); i < len(entries) && entries[i].Sequence <= s.Last; i++ {
-		if e := &entries[i]; e.Segment == segment {
+	for i := entries.Search(s.First); i < entries.Len() && entries.Sequence(i) <= s.Last; i++ {
+		if e := entries.Entry(i); e.Segment == segment {
 			q.entries = append(q.entries, traceEntry{e.Row, e.Sequence})
 			end += e.Added()
 			q.ends = append(q.ends, end)
@@ -179,8 +179,8 @@ func (c *Console) tracedTo(m traceMsg) tea.Cmd {
 		return nil
 	}
 	p := &c.chunks
-	for i := range p.entries {
-		if e := &p.entries[i]; e.Row == m.entry.row && e.Sequence == m.entry.seq {
+	for i := p.entries.Search(m.entry.seq); i < p.entries.Len() && p.entries.Sequence(i) == m.entry.seq; i++ {
+		if p.entries.Row(i) == m.entry.row {
 			p.chooseEntry(i)
 			return c.openView(inChunk)
 		}
@@ -237,7 +237,7 @@ func (c *Console) openMade() tea.Cmd {
 
 func (c *Console) picking() bool { return c.focus == paneAssistant && c.assistant.pick.on }
 func (c *Console) mayPick() bool {
-	return c.focus == paneAssistant && !c.assistant.pick.on && c.cfg.Row != nil && c.assistant.total() > 0 && len(c.chunks.entries) > 0
+	return c.focus == paneAssistant && !c.assistant.pick.on && c.cfg.Row != nil && c.assistant.total() > 0 && c.chunks.entries.Len() > 0
 }
 
 // escape is what esc does in the panes: one thing at a time, the nearest first.
