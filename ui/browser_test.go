@@ -116,6 +116,12 @@ func TestAForkShowsSourceAndChildWhateverItAnswers(t *testing.T) {
 		b.write("demo-keep")
 		b.press("enter", "f")
 		b.shows("A fork is not atomic")
+		b.write("../x")
+		b.press("enter")
+		b.shows("body.id: must hold no ..", "../x")
+		for range "../x" {
+			b.press("backspace")
+		}
 		b.write("keep-b")
 		b.press("tab")
 		b.write("Second") // taken

@@ -82,7 +82,10 @@ func atWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, test 
 			Endpoint: "http://daemon", Look: Look{Theme: themes.Auto(true)}, Office: b.office(ctx),
 			Clock: func() time.Time { return time.Now().UTC() },
 			List:  func(context.Context) ([]Listed, error) { return nil, nil },
-			Open:  func(_ context.Context, which Listed) (Config, error) { return b.open(ctx, which.Action), nil },
+			Open: func(_ context.Context, which Listed) (Config, error) {
+				cfg, _ := b.open(ctx, which.Action)
+				return cfg, nil
+			},
 		})
 		d.m, d.c = b.desk, b.desk.home
 		d.run(b.desk.Init())
@@ -103,7 +106,7 @@ func (b *bench) log(action string) *store.Log {
 	return l
 }
 
-func (b *bench) open(ctx context.Context, action string) Config {
+func (b *bench) open(ctx context.Context, action string) (Config, *follow.Watch) {
 	log := b.log(action)
 	w := follow.Start(ctx, follow.Config{Source: b.source(action), Log: log, Client: b.client})
 	cfg := Config{
@@ -111,7 +114,7 @@ func (b *bench) open(ctx context.Context, action string) Config {
 		Rows:  func(ctx context.Context, after int64) ([]model.Row, error) { return log.Rows(ctx, after, 1000) },
 		Clock: b.desk.cfg.Clock,
 	}
-	return cfg
+	return cfg, w
 }
 
 func (b *bench) office(life context.Context) *Office {
@@ -137,7 +140,8 @@ func (b *bench) office(life context.Context) *Office {
 			a := act.Actor{Daemon: b.client, Log: b.log(action), Action: action, Now: time.Now}
 			err := a.Prepare(ctx, req, true)
 			if errors.Is(err, act.ErrKnown) {
-				return b.open(life, action), err
+				cfg, _ := b.open(life, action)
+				return cfg, err
 			}
 			if err != nil {
 				return Config{}, err
@@ -149,8 +153,12 @@ func (b *bench) office(life context.Context) *Office {
 			}
 			posted := make(chan error, 1)
 			b.posts++
-			go func() { posted <- a.Post(life, req) }()
-			cfg := b.open(life, action)
+			cfg, w := b.open(life, action)
+			go func() {
+				err := a.Post(life, req)
+				w.Poke()
+				posted <- err
+			}()
 			cfg.Posted = func(ctx context.Context) error {
 				select {
 				case err := <-posted:
