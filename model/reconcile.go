@@ -2,7 +2,6 @@ package model
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -290,29 +289,29 @@ func (e Evidence) Says() string {
 	case ProviderUnreadable:
 		return "the answer cannot be read" + ifSome(", status ", e.Status)
 	}
+	messages := Count(e.Messages, "message", "messages")
+	answer := Count(e.Characters, "character", "characters") + ", " + Count(e.Tools, "tool call", "tool calls")
 	switch e.Op {
 	case hermes.OpSessionGet:
 		end := "open"
 		if s := e.Session; s != nil && !s.Open() {
 			end = "ended: " + safeWord(s.EndReason)
 		}
-		return fmt.Sprintf("%s, %d messages", end, e.Messages)
+		return end + ", " + messages
 	case hermes.OpSessionMessages:
 		switch {
 		case e.Earlier:
-			return fmt.Sprintf("%d messages; the last that asks the same is older than the request", e.Messages)
+			return messages + "; the last that asks the same is older than the request"
 		case e.Question && e.Closing == "":
-			return fmt.Sprintf("%d messages; the request is among them, without an answer", e.Messages)
+			return messages + "; the request is among them, without an answer"
 		case e.Question:
-			return fmt.Sprintf("%d messages; the request is among them, the turn ends with %s%s, %d characters, %d tool calls",
-				e.Messages, safeWord(e.Closing), ifSome(" ", e.finish()), e.Characters, e.Tools)
+			return messages + "; the request is among them, the turn ends with " + safeWord(e.Closing) + ifSome(" ", e.finish()) + ", " + answer
 		case e.Closing != "":
-			return fmt.Sprintf("%d messages; the last turn ends with %s%s, %d characters, %d tool calls",
-				e.Messages, safeWord(e.Closing), ifSome(" ", e.finish()), e.Characters, e.Tools)
+			return messages + "; the last turn ends with " + safeWord(e.Closing) + ifSome(" ", e.finish()) + ", " + answer
 		}
-		return fmt.Sprintf("%d messages; the request is not among them", e.Messages)
+		return messages + "; the request is not among them"
 	}
-	return fmt.Sprintf("%s, %d characters, %d tool calls", safeWord(e.Status), e.Characters, e.Tools)
+	return safeWord(e.Status) + ", " + answer
 }
 
 func (e Evidence) finish() string {

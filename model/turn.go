@@ -418,6 +418,15 @@ func (t *Turn) Find(sequence uint64) (Entry, bool) {
 	return t.entries[i], true
 }
 
+// Confirmed reports whether the operator's word covers what a tool did until now.
+func (t *Turn) Confirmed(tool *Tool) bool {
+	through, ok := t.confirmedTools[tool.Key]
+	return ok && tool.Row <= through
+}
+
+// AnswerConfirmed reports whether it covers the answer as it is now.
+func (t *Turn) AnswerConfirmed() bool { return t.confirmedAnswer > 0 && t.textRow <= t.confirmedAnswer }
+
 // ToolKeys are the keys of all tools, in their order.
 func (t *Turn) ToolKeys() []string {
 	var keys []string

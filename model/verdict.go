@@ -273,7 +273,7 @@ func (j judge) decideCompleted(v *Verdict, is func(Word, ConditionName, string))
 			return
 		}
 	}
-	confirmed := j.confirmedAnswer > 0 && j.textRow <= j.confirmedAnswer
+	confirmed := j.AnswerConfirmed()
 	rows, closes := j.closingRows()
 	mark := func(name ConditionName) Mark { return v.Condition(name).Mark }
 	switch {

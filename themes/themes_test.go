@@ -1,6 +1,7 @@
 package themes
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -59,9 +60,12 @@ func contrast(t *testing.T, a, b Color) float64 {
 
 func TestStatesCanBeReadOnTheirBackground(t *testing.T) {
 	for name, want := range map[string]struct {
-		background Color
-		least      float64
-	}{"dark": {"#14181d", 4.5}, "light": {"#fdfdfd", 4.5}, "contrast": {"#000000", 7}, "harbor": {"#0f1c24", 4.5}} {
+		background, foreground Color // the terminal's own
+		least                  float64
+	}{
+		"dark": {"#14181d", "#d3dae2", 4.5}, "light": {"#fdfdfd", "#242c36", 4.5},
+		"contrast": {"#000000", "#ffffff", 7}, "harbor": {"#0f1c24", "#cbd8df", 4.5},
+	} {
 		theme, err := Load(name)
 		if err != nil {
 			t.Fatal(err)
@@ -73,13 +77,28 @@ func TestStatesCanBeReadOnTheirBackground(t *testing.T) {
 				}
 			}
 		}
-		if got := contrast(t, theme.Role(Dim), want.background); got < 4.5 {
-			t.Errorf("%s: dim has a contrast of %.1f", name, got)
-		}
-		if text := theme.Role(Text); text != "" {
-			if got := contrast(t, text, theme.Role(Selection)); got < 4.5 {
-				t.Errorf("%s: the chosen row has a contrast of %.1f", name, got)
+		for _, role := range []Role{Text, Dim, Accent, Title} {
+			if got := contrast(t, cmp.Or(theme.Role(role), want.foreground), want.background); got < want.least {
+				t.Errorf("%s: %s has a contrast of %.1f", name, role, got)
 			}
+		}
+		// The chosen row keeps the colours of states, and has text for what is dim.
+		on := map[string]Color{"text": cmp.Or(theme.Role(Text), want.foreground), "accent": theme.Role(Accent)}
+		for _, table := range []string{"verdict", "tool"} {
+			for key, c := range theme.tables[table] {
+				on[table+"."+key] = c
+			}
+		}
+		for what, c := range on {
+			if got := contrast(t, c, theme.Role(Selection)); got < 4.5 {
+				t.Errorf("%s: %s has a contrast of %.1f on the chosen row", name, what, got)
+			}
+		}
+		if got := contrast(t, on["text"], theme.Role(Match)); got < 4.5 {
+			t.Errorf("%s: what was found has a contrast of %.1f", name, got)
+		}
+		if got := contrast(t, theme.Role(BorderFocus), want.background); got < 3 {
+			t.Errorf("%s: the border of the pane in focus has a contrast of %.1f", name, got)
 		}
 	}
 }

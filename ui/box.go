@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -13,6 +14,7 @@ type framed struct {
 	title   string // top left
 	note    string // top right: counts and states
 	alarm   bool   // the note must not be overlooked
+	aside   bool   // the note says that what is shown is not what is now
 	footer  string // bottom right
 	focused bool
 	x       int // column of the left edge on the screen
@@ -67,17 +69,28 @@ func (s *styles) box(f framed, lines []string, w, h int) []string {
 		return append(out, fill(f.footer, w))
 	}
 	g := s.glyphs.Border
-	out = append(out, edge.in(g.TopLeft)+s.rule(edge, f.title, f.note, f.focused, f.alarm, w-2)+edge.in(g.TopRight))
+	out = append(out, edge.in(g.TopLeft)+s.rule(edge, f.title, f.note, f.focused, s.note(f), w-2)+edge.in(g.TopRight))
 	side := edge.in(g.Left)
 	for _, line := range block(lines, w-2, h-2) {
 		out = append(out, side+line+column(line, f.x+w-1)+side)
 	}
-	return append(out, edge.in(g.BottomLeft)+s.rule(edge, "", f.footer, false, f.alarm, w-2)+edge.in(g.BottomRight))
+	return append(out, edge.in(g.BottomLeft)+s.rule(edge, "", f.footer, false, s.note(f), w-2)+edge.in(g.BottomRight))
+}
+
+// note is the ink of what stands at the right of a frame's edges.
+func (s *styles) note(f framed) ink {
+	switch {
+	case f.alarm:
+		return s.alarm
+	case f.aside:
+		return s.aside
+	}
+	return s.dim
 }
 
 // rule draws a horizontal line of w cells with a title near its left end and a
 // note near its right end.
-func (s *styles) rule(edge ink, title, note string, focused, alarm bool, w int) string {
+func (s *styles) rule(edge ink, title, note string, focused bool, n ink, w int) string {
 	h := s.glyphs.Rule
 	// The note says what the pane does not show, so the title gives way to it.
 	if note != "" {
@@ -99,12 +112,9 @@ func (s *styles) rule(edge ink, title, note string, focused, alarm bool, w int) 
 	if gap < 0 {
 		return edge.in(strings.Repeat(h, max(w, 0)))
 	}
-	t, n := s.title, s.dim
+	t := s.title
 	if focused {
 		t = s.titleFocus
-	}
-	if alarm {
-		n = s.alarm
 	}
 	return t.in(title) + edge.in(strings.Repeat(h, gap)) + n.in(note) + edge.in(strings.Repeat(h, end))
 }
@@ -136,7 +146,8 @@ func beside(left, right []string) []string {
 
 // over lays top upon the middle of base, which is w cells wide.
 func over(base, top []string, w int) []string {
-	if len(top) == 0 || len(top) > len(base) {
+	top = lower(top, len(base))
+	if len(top) == 0 {
 		return base
 	}
 	beside := ""
@@ -154,6 +165,21 @@ func over(base, top []string, w int) []string {
 		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right
 	}
 	return base
+}
+
+// lower makes a frame at most h lines high: its blank lines go first, then the
+// last ones before its lower edge.
+func lower(frame []string, h int) []string {
+	for i := len(frame) - 2; i > 0 && len(frame) > h; i-- {
+		inside := ansi.Strip(moves.ReplaceAllString(frame[i], ""))
+		if strings.Trim(inside, " │|") == "" {
+			frame = slices.Delete(frame, i, i+1)
+		}
+	}
+	if len(frame) > h && h > 0 {
+		frame = append(frame[:h-1:h-1], frame[len(frame)-1])
+	}
+	return frame[:min(len(frame), h)]
 }
 
 // leftCut is what stands on a line of w cells from cell x on. A wide cluster that x

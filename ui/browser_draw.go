@@ -64,11 +64,18 @@ func (c *Console) sessionBar() string {
 }
 
 // The columns of the list: what a line has room for.
-type sessionColumns struct{ id, title, source, state, kind int }
+type sessionColumns struct{ id, title, source, messages, active, state, kind int }
 
 func sessionColumnsOf(w int) sessionColumns {
-	k := sessionColumns{id: 22, title: 16, state: 14}
-	rest := w - 2 - k.id - k.title - k.state - 9 - 10 - 4
+	k := sessionColumns{id: 22, title: 16, messages: 9, active: 9, state: 14}
+	rest := w - 2 - k.id - k.title - k.messages - k.active - k.state - 5
+	for _, n := range []*int{&k.state, &k.messages, &k.active} { // what a narrow window does without
+		if rest < -1 { // the last column may reach the frame
+			rest += *n + 1
+			*n = 0
+		}
+	}
+	k.title += min(0, rest+1)
 	if rest > 16 {
 		k.source = 12
 		rest -= 13
@@ -88,7 +95,13 @@ func (k sessionColumns) cells(id, title, source, messages, active, state, kind s
 	if k.source > 0 {
 		s += fill(source, k.source) + " "
 	}
-	s += fillLeft(messages, 9) + " " + fillLeft(active, 9) + "  " + fill(state, k.state)
+	if k.messages > 0 {
+		s += fillLeft(messages, k.messages) + " "
+	}
+	s += fillLeft(active, k.active)
+	if k.state > 0 {
+		s += "  " + fill(state, k.state)
+	}
 	if k.kind > 0 {
 		s += " " + fill(kind, k.kind)
 	}
@@ -97,7 +110,7 @@ func (k sessionColumns) cells(id, title, source, messages, active, state, kind s
 
 func (c *Console) sessionsView(now time.Time, h int) []string {
 	st, b, w := &c.styles, c.browser, c.width
-	f := framed{title: "Sessions", note: "masked, r reveals", focused: true}
+	f := framed{title: "Sessions", note: st.masked(), focused: true}
 	if b.tree {
 		f.title = "Sessions as a tree, with their children"
 	}

@@ -216,6 +216,7 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	i := p.entry(line)
 	st, e := p.st, &p.entries[i]
 	flag, tone := " ", st.dim
+	later := p.at >= 0 && i > p.at
 	switch {
 	case e.Conflict:
 		flag, tone = cmp.Or(st.wordGlyph(model.Contradicted), "!"), st.word(model.Contradicted)
@@ -223,12 +224,14 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 		flag = st.signs.recovered
 	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:
 		flag, tone = st.signs.gap, st.word(model.Partial)
+	case later:
+		flag = st.signs.later
 	}
 	seq := fillLeft(sequence(e.Sequence), wide)
 	kind := fill(kindName(e.Kind), 5)
 	right := ""
 	if p.w >= sizeFrom {
-		right = fillLeft(size(e.Size), 8)
+		right = fillLeft(size(e.Size), 7)
 	}
 	if p.w >= sinceFrom {
 		right += fillLeft(p.since(i), 8)
@@ -250,7 +253,7 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	if selected {
 		chosen = st.glyphs.Chosen
 	}
-	kindInk, seqInk := st.dim, st.dim
+	kindInk := st.dim
 	if e.Kind == aip.KindError {
 		kindInk = st.word(model.Failed)
 	}
@@ -258,13 +261,13 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 	if e.Frame == "other" || e.Recovered || strings.HasSuffix(e.Frame, ".delta") || strings.HasSuffix(e.Frame, ".text") {
 		body = st.dim // words are read on the left; here the eye looks for the rest
 	}
-	if p.at >= 0 && i > p.at {
-		body, kindInk = st.border, st.border // it has not come yet
-		seqInk = st.border
+	if later {
+		body, kindInk = st.dim, st.dim
 	}
-	seq = in(seqInk, seq)
 	if hit {
-		seq = st.match.in(fillLeft(sequence(e.Sequence), wide))
+		seq = st.match.in(seq)
+	} else {
+		seq = in(st.dim, seq)
 	}
 	return in(st.text, chosen) + in(tone, flag) + seq + in(st.text, " ") + in(kindInk, kind) + in(body, " "+frame) + in(st.dim, did+right+" ")
 }

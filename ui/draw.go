@@ -141,7 +141,7 @@ func (c *Console) body(now time.Time) []string {
 	case inVerdict:
 		out = c.overlay(framed{title: "Verdict"}, h)
 	case inIdentity:
-		f := framed{title: "Identity", note: "masked, r reveals", alarm: c.identityRevealed}
+		f := framed{title: "Identity", note: c.styles.masked(), alarm: c.identityRevealed}
 		if c.identityRevealed {
 			f.note = "REVEALED, r masks"
 		}
@@ -218,21 +218,21 @@ func (c *Console) panes(now time.Time, h int) []string {
 // paneLines are the lines inside a pane, and what its border says.
 func (c *Console) paneLines(p paneID, now time.Time) ([]string, framed) {
 	focused := c.focus == p
-	when, alarm := "", c.past != nil
-	if alarm {
-		when = c.pastText()
+	when, aside := "", c.past != nil
+	if aside {
+		when, _, _ = strings.Cut(c.pastText(), ",") // the header has it whole
 	}
 	switch p {
 	case paneTools:
 		note := c.tools.note()
-		if alarm {
+		if aside {
 			note += ", " + when
 		}
-		return c.tools.view(now, focused), framed{title: "Tools", note: note, alarm: alarm, focused: focused}
+		return c.tools.view(now, focused), framed{title: "Tools", note: note, aside: aside, focused: focused}
 	case paneChunks:
 		return c.chunks.view(focused), framed{title: "Chunks", note: c.chunks.note(), footer: c.chunks.footer(), focused: focused}
 	}
-	return c.assistant.view(), framed{title: "Assistant", note: when, alarm: alarm, footer: c.assistant.footer(), focused: focused}
+	return c.assistant.view(), framed{title: "Assistant", note: when, aside: aside, footer: c.assistant.footer(), focused: focused}
 }
 
 func (c *Console) pane(p paneID, now time.Time, x, w, h int) []string {
@@ -255,11 +255,11 @@ func (c *Console) single(now time.Time, h int) []string {
 	}
 	rule := ""
 	if !st.plain {
-		rule = st.rule(st.border, "", "", false, false, c.width)
+		rule = st.rule(st.border, "", "", false, st.dim, c.width)
 	}
 	under := rule
 	if f.footer != "" {
-		under = st.rule(st.border, "", f.footer, false, false, c.width)
+		under = st.rule(st.border, "", f.footer, false, st.dim, c.width)
 		if st.plain {
 			under = f.footer
 		}
@@ -290,6 +290,9 @@ func (p *toolsPane) shortNote(room bool) string {
 // Final is what stays in the scrollback after leaving: the action, the end of
 // its text and the verdict. Nothing that was revealed is part of it.
 func (c *Console) Final() string {
+	if c.printer != nil {
+		return c.lastWords()
+	}
 	w := c.width
 	if w < minWidth {
 		w = 80

@@ -217,11 +217,18 @@ func fits(t testing.TB, frame string, w, h int) {
 	}
 }
 
-func screenOf(t testing.TB, frame string, w, h int) string {
+// emulate is a terminal that shows a frame of w by h cells.
+func emulate(t testing.TB, frame string, w, h int) *vt.Emulator {
 	t.Helper()
 	fits(t, frame, w, h)
 	term := vt.NewEmulator(w, h)
 	term.Write([]byte(strings.ReplaceAll(frame, "\n", "\r\n")))
+	return term
+}
+
+func screenOf(t testing.TB, frame string, w, h int) string {
+	t.Helper()
+	term := emulate(t, frame, w, h)
 	var b strings.Builder
 	for y := range h {
 		var line strings.Builder

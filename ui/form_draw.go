@@ -30,6 +30,9 @@ func (f *form) view(w, h int) []string {
 		head = append(head, hang(" ", st.word(model.Unconfirmed), brief(n), inner)...)
 	}
 	head = append(head, "")
+	if h-2-len(head) < 4 {
+		head = nil // the look before submitting has it again
+	}
 	var lines []string
 	from, to := 0, 0 // of the field in focus
 	for i := range f.fields {
@@ -175,7 +178,7 @@ func (s *styles) area(in *textarea.Model, w, h int, focus bool) []string {
 			if skip >= 0 && skip < n {
 				at = len(out)
 				u := ansi.StringWidth(under)
-				out = append(out, s.text.in(ansi.Truncate(l, skip, ""))+s.cursor.in(ansi.Truncate(ending(l, skip), u, ""))+s.text.in(ending(l, skip+u)))
+				out = append(out, s.text.in(ansi.Truncate(l, skip, ""))+s.cursor.in(ansi.Truncate(ending(l, skip), u, ""))+s.text.in(ending(l, skip+u))+s.here)
 			} else {
 				out = append(out, s.text.in(l))
 			}

@@ -101,8 +101,10 @@ func size(n int) string {
 	switch {
 	case n < 1000:
 		return strconv.Itoa(n) + " B"
-	case n < 999_950:
+	case n < 99_950:
 		return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0f KB", float64(n)/1e3)
 	default:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}

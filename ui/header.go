@@ -48,10 +48,10 @@ func (c *Console) header(now time.Time) string {
 		parts = append(parts, part{text: s, ink: st.word(model.AwaitingApproval), rank: 1, right: true})
 	}
 	if c.frozen {
-		parts = append(parts, part{text: c.heldText(), ink: st.alarm, rank: 2, right: true})
+		parts = append(parts, part{text: c.heldText(), ink: st.aside, rank: 2, right: true})
 	}
 	if c.past != nil {
-		parts = append(parts, part{text: c.pastText(), ink: st.alarm, rank: 2, right: true})
+		parts = append(parts, part{text: c.pastText(), ink: st.aside, rank: 2, right: true})
 	}
 	gap := "  "
 	if w >= 100 {

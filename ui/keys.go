@@ -151,7 +151,7 @@ func bind(i intent, where place, short int, label, help string, when func(*Conso
 // keys that work are this table and nothing else. The first row that fits wins.
 var keyTable = []binding{
 	bind(doInterrupt, ^place(0), 0, "ctrl+c", "leave, twice at once", nil, "ctrl+c"),
-	bind(doSuspend, ^place(0), 0, "ctrl+z", "stop for a while, fg goes on", (*Console).maySuspend, "ctrl+z"),
+	bind(doSuspend, ^place(0), 0, "ctrl+z", "suspend; fg goes on", (*Console).maySuspend, "ctrl+z"),
 
 	bind(doAccept, inCancel, 1, "enter", "cancel the action", (*Console).mayAskCancel, "enter"),
 	bind(doBack, inCancel, 2, "esc", "back", nil, "esc"),
@@ -263,7 +263,7 @@ var keyTable = []binding{
 	bind(doOpen, inPanes, 2, "enter", "open its chunk", (*Console).picking, "enter"),
 	bind(doOpen, inChunk, 5, "enter", "what it made", (*Console).mayOpenMade, "enter"),
 	bind(doOpen, inTool, 5, "enter", "go to its first chunk", (*Console).mayOpenChunk, "enter"),
-	bind(doEarlier, inPanes, 0, "[", "the turn as it was, one chunk back", (*Console).mayTravel, "["),
+	bind(doEarlier, inPanes, 0, "[", "one chunk back in time", (*Console).mayTravel, "["),
 	bind(doEarlier, inPanes, 2, "[", "earlier", (*Console).traveling, "["),
 	bind(doLater, inPanes, 2, "]", "later", (*Console).mayGoOn, "]"),
 	bind(doSearch, inPanes|inChunk, 12, "/", "search", (*Console).maySearch, "/"),
@@ -323,7 +323,13 @@ var keyTable = []binding{
 
 // works reports whether the row's keys mean something now.
 func (b binding) works(c *Console) bool {
-	return b.where&c.place() != 0 && (b.when == nil || b.when(c))
+	return b.worksIn(c, c.place())
+}
+
+// worksIn is works, of another place. On a plain screen nothing is revealed, for it
+// would stay there.
+func (b binding) worksIn(c *Console, p place) bool {
+	return b.where&p != 0 && (b.when == nil || b.when(c)) && (b.intent != doReveal || c.printer == nil)
 }
 
 // intentOf resolves a key.

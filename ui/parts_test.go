@@ -108,7 +108,7 @@ func TestALateChunkDoesNotMoveTheSelection(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{number(0), "0"}, {number(999), "999"}, {number(1000), "1,000"}, {number(1234567), "1,234,567"}, {number(-1234), "-1,234"}, {number(-123), "-123"},
-		{size(999), "999 B"}, {size(1000), "1.0 KB"}, {size(999_949), "999.9 KB"}, {size(999_950), "1.0 MB"}, {size(16 << 20), "16.8 MB"},
+		{size(999), "999 B"}, {size(1000), "1.0 KB"}, {size(99_949), "99.9 KB"}, {size(99_950), "100 KB"}, {size(999_499), "999 KB"}, {size(999_500), "1.0 MB"}, {size(16 << 20), "16.8 MB"},
 		{clock(42 * time.Second), "0:42"}, {clock(time.Hour + time.Minute), "1:01:00"}, {clock(-time.Second), "0:00"},
 		{seconds(3100 * time.Millisecond), "3.10 s"}, {seconds(12400 * time.Millisecond), "12.4 s"}, {seconds(90 * time.Second), "1:30"},
 		{apart(-20 * time.Millisecond), "-0.02 s"}, {apart(12340 * time.Millisecond), "+12.3 s"},

@@ -149,7 +149,7 @@ func (c *Console) reportView(h int) []string {
 	case r.revealed:
 		f.note, f.alarm = "REVEALED, r masks", true
 	case c.mayReveal():
-		f.note = "masked, r reveals"
+		f.note = c.styles.masked()
 	}
 	w := c.width - 2
 	lines, rows := c.reportHead(w), 0

@@ -158,7 +158,7 @@ func (s *sheet) factLines(w int) []string {
 
 // view draws the sheet into w by h cells, the frame included.
 func (s *sheet) view() []string {
-	note, footer := "masked, r reveals", ""
+	note, footer := s.st.masked(), ""
 	if s.revealed {
 		note = "REVEALED, r masks"
 	}
@@ -239,7 +239,11 @@ type toolRequest struct {
 
 func (q toolRequest) load() tea.Msg {
 	t := &q.tool
-	call := []fact{{"name", toolName(t)}, {"label", brief(t.Label)}, {"key", brief(t.Key)}}
+	call := []fact{{"name", toolName(t)}}
+	if t.Label != "" {
+		call = append(call, fact{"label", brief(t.Label)})
+	}
+	call = append(call, fact{"key", brief(t.Key)})
 	if !t.Correlated {
 		call = append(call, fact{"", "the stream has no ID for it"})
 	}

@@ -36,6 +36,7 @@ type signs struct {
 	recovered string // taken from the aggregate
 	gap       string // sequences before it never came
 	times     string
+	later     string // has not come at the moment that is looked at
 }
 
 // styles are a look made ready for drawing.
@@ -51,8 +52,10 @@ type styles struct {
 	border, borderFocus    ink
 	title, titleFocus      ink
 	selected, cursor       ink
-	match                  ink // what a search found
-	alarm                  ink // what must not be overlooked
+	match                  ink    // what a search found
+	here, chosen           string // marks for what is said, or ""
+	alarm                  ink    // what must not be overlooked
+	aside                  ink    // what is shown is not what is now
 
 	words map[model.Word]ink
 	marks map[model.Mark]ink
@@ -63,11 +66,12 @@ type styles struct {
 func newStyles(l Look) styles {
 	t, g := l.theme(), l.glyphs()
 	s := styles{
-		plain: l.PlainScreen, markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×"},
+		plain: l.PlainScreen, markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×", "›"},
 		text: l.ink(t.Role(themes.Text)), dim: l.dim(t), accent: l.ink(t.Role(themes.Accent)), key: l.ink(t.Role(themes.Accent)),
 		border: l.ink(t.Role(themes.Border)), borderFocus: l.ink(t.Role(themes.BorderFocus)),
 		title: l.ink(t.Role(themes.Title)), titleFocus: l.ink(t.Role(themes.Accent), bold),
-		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse), alarm: l.tone(t.Verdict(model.Failed)),
+		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse),
+		alarm: l.tone(t.Verdict(model.Failed)), aside: l.tone(t.Verdict(model.Partial)),
 		words: map[model.Word]ink{}, marks: map[model.Mark]ink{}, tools: map[model.ToolStatus]ink{}, links: map[follow.LinkState]ink{},
 	}
 	for w := range g.Verdicts {
@@ -83,7 +87,7 @@ func newStyles(l Look) styles {
 		s.links[state] = l.tone(t.Link(state))
 	}
 	if s.ascii {
-		s.signs = signs{",", "@", ":", "x"}
+		s.signs = signs{",", "@", ":", "x", "'"}
 	}
 	s.between = " " + g.Rule + " "
 	if s.plain {
@@ -101,6 +105,20 @@ func newStyles(l Look) styles {
 		}
 	}
 	return s
+}
+
+// speak makes the styles those of lines that are said, not seen.
+func (s *styles) speak() {
+	s.here, s.chosen = markHere, markChosen
+	s.selected = ink{markChosen, ""}
+}
+
+// masked is what is said where content is masked.
+func (s *styles) masked() string {
+	if s.here != "" {
+		return "masked" // and stays so
+	}
+	return "masked, r reveals"
 }
 
 // The inks and glyphs of states. One that is not known is dim, and has the glyph

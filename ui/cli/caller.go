@@ -26,12 +26,11 @@ type calling struct {
 	timeout  time.Duration
 }
 
-func (o *calling) flags(cmd *cobra.Command, a *app) {
+func (o *calling) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.endpoint, "endpoint", "", "Hermes `endpoint` (default: the only one that the daemon offers)")
 	f.BoolVar(&o.reveal, "reveal", false, "show content and IDs as they are")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this `time`, such as 90s (exit 124, or 16 while an approval is awaited)")
-	_ = cmd.RegisterFlagCompletionFunc("endpoint", a.completeEndpoints)
 }
 
 // desk opens the desk and a caller at the endpoint that is meant.

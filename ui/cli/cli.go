@@ -142,8 +142,9 @@ after any disconnect or crash.`,
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
 		a.reconcileCommand(), a.responseCommand(), a.sessionCommand(), a.capabilitiesCommand(),
 		a.openCommand(), a.exportCommand(), a.journalCommand(), a.serveCommand(),
-		a.configCommand(),
+		a.doctorCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(),
 	)
+	a.completeAll(root)
 	return root
 }
 

@@ -122,13 +122,17 @@ type jsonPrinter struct {
 	shown    map[string]model.ToolStatus
 }
 
-// writeJSON writes one line in which nothing can move a cursor.
-func writeJSON(w io.Writer, v any) error {
-	line, err := safe.JSON(nil, v)
+// versioned ends each line: the version of the format that output.schema.json describes.
+// It is raised when a member is removed or changes its meaning.
+const versioned = `,"version":1}` + "\n"
+
+// writeJSON writes one object as a line in which nothing can move a cursor.
+func writeJSON(w io.Writer, object any) error {
+	line, err := safe.JSON(nil, object)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = w.Write(append(line, '\n'))
+	_, err = w.Write(append(line[:len(line)-1], versioned...))
 	return err
 }
 

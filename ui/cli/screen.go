@@ -21,7 +21,7 @@ type screen struct {
 	*ui.SyncOutput
 	in, out *os.File
 	before  *term.State
-	plain   bool // no alternate screen: what is drawn stays
+	plain   bool // lines are printed, and no frames drawn
 	keeper  *keeper
 	broke   func(stack []byte)
 	lost    func(error)
@@ -31,11 +31,22 @@ type screen struct {
 
 // Write is called in a goroutine of bubbletea's.
 func (s *screen) Write(p []byte) (n int, err error) {
+	if s.plain {
+		return len(p), nil // there is no frame, and modes are nothing to print
+	}
+	return s.send(p)
+}
+
+// send writes between two frames, never within one.
+func (s *screen) send(p []byte) (n int, err error) {
 	if s.given.Load() {
 		return len(p), nil
 	}
-	if s.direct.Load() {
-		return s.out.Write(p)
+	if s.plain || s.direct.Load() {
+		if n, err = s.out.Write(p); err != nil {
+			s.lost(err)
+		}
+		return n, err
 	}
 	defer func() {
 		if recover() != nil {
@@ -72,8 +83,7 @@ func (s *screen) rescue() {
 // ends is what ends all that the console turned on, and its frame.
 func (s *screen) ends() string {
 	if s.plain {
-		// What was drawn may have been revealed.
-		return endModes + "\x1b[H\x1b[J"
+		return "\r\n"
 	}
 	return endModes + "\x1b[?1049l"
 }
@@ -86,7 +96,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 		return fmt.Errorf("read the terminal's state: %w", err)
 	}
 	s := &screen{
-		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.set.PlainScreen, broke: a.broke,
+		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.plainScreen(), broke: a.broke,
 		lost: func(error) { a.end(nil) }, // nobody sees the screen any more
 	}
 	if a.keeps {
@@ -114,7 +124,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())
 	}
-	if a.set.Mouse {
+	if a.set.Mouse && !s.plain {
 		options = append(options, tea.WithMouseCellMotion())
 	}
 	program := tea.NewProgram(model, options...)

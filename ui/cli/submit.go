@@ -48,9 +48,8 @@ submitted again. CAPABILITY may come from AIP_CAPABILITY_ID, the action ID from
 AIP_ACTION_ID.`,
 		Example: `  aipscope submit cap:hermes_agent:prod:chat_stream --input '{"prompt":"Summarize the incident notes.","session_id":"incident-214"}'
   aipscope submit cap:hermes_agent:prod:responses_stream --input @request.json --detach`,
-		Args:              maxOneArg("capability"),
-		ValidArgsFunction: a.completeCapabilities,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
+		Args: maxOneArg("capability"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.input, "input", "", "the request as `JSON`, @FILE or - for standard input")
