@@ -109,8 +109,8 @@ func (c *Console) findEndpoint(session string) tea.Cmd {
 	return cmd
 }
 
-// readSessions reads the first page anew, or the next one. In the tree every page
-// is read, with the children.
+// readSessions reads the first page anew, or the next one. The tree's pages are
+// larger, and with the children; each page is asked for by a key, for it is an action.
 func (c *Console) readSessions(anew bool) tea.Cmd {
 	b, office, mask := c.browser, c.cfg.Office, c.mask
 	if b.endpoint == "" {
@@ -118,7 +118,7 @@ func (c *Console) readSessions(anew bool) tea.Cmd {
 	}
 	b.task.abandon()
 	b.source = b.asksSource()
-	o := act.ListOptions{Source: b.source, Children: b.tree, All: b.tree}
+	o := act.ListOptions{Source: b.source, Children: b.tree}
 	if b.tree {
 		o.Limit = act.MaxPage
 	}
