@@ -51,7 +51,7 @@ type sessionLine struct{ row, depth int }
 func (d *Desk) sessions(from *Console, endpoint, session string) tea.Cmd {
 	l := d.library
 	if l == nil {
-		l = New(d.ctx, Config{Look: d.cfg.Look, Keys: d.cfg.Keys, Suspends: d.cfg.Suspends, Clock: d.cfg.Clock, Office: from.cfg.Office, Mask: from.cfg.Office.Mask})
+		l = New(d.ctx, Config{Look: d.cfg.Look, Keys: d.cfg.Keys, Suspends: d.cfg.Suspends, Clock: d.cfg.Clock, Office: from.cfg.Office, Mask: from.cfg.Office.Mask, Printer: d.cfg.Printer})
 		l.desk, l.done = d, true // no watch of its own
 		l.browser = &browser{st: &l.styles, filter: newInput()}
 		d.library = l

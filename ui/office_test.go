@@ -48,6 +48,12 @@ type bench struct {
 // that is given.
 func atWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, test func(*bench)) {
 	t.Helper()
+	atPlainWork(t, w, h, opt, service, nil, test)
+}
+
+// atPlainWork is atWork on a plain screen that prints into heard, if that is given.
+func atPlainWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, heard *heard, test func(*bench)) {
+	t.Helper()
 	lib, err := recordings()
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +84,13 @@ func atWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, test 
 			cancel()
 			synctest.Wait()
 		})
+		look := Look{Theme: themes.Auto(true)}
+		var printer *Printer
+		if heard != nil {
+			look.PlainScreen, printer = true, NewPrinter(heard.print)
+		}
 		b.desk = NewDesk(ctx, DeskConfig{
-			Endpoint: "http://daemon", Look: Look{Theme: themes.Auto(true)}, Office: b.office(ctx),
+			Endpoint: "http://daemon", Look: look, Printer: printer, Office: b.office(ctx),
 			Clock: func() time.Time { return time.Now().UTC() },
 			List:  func(context.Context) ([]Listed, error) { return nil, nil },
 			Open: func(_ context.Context, which Listed) (Config, error) {
@@ -110,7 +121,7 @@ func (b *bench) open(ctx context.Context, action string) (Config, *follow.Watch)
 	log := b.log(action)
 	w := follow.Start(ctx, follow.Config{Source: b.source(action), Log: log, Client: b.client})
 	cfg := Config{
-		Action: action, URL: "http://daemon", Batches: w.Next, Row: log.Row, Mask: maskAll, Look: Look{Theme: themes.Auto(true)}, Office: b.desk.cfg.Office,
+		Action: action, URL: "http://daemon", Batches: w.Next, Row: log.Row, Mask: maskAll, Look: b.desk.cfg.Look, Office: b.desk.cfg.Office,
 		Rows:  func(ctx context.Context, after int64) ([]model.Row, error) { return log.Rows(ctx, after, 1000) },
 		Clock: b.desk.cfg.Clock,
 	}
