@@ -22,6 +22,7 @@ import (
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
+	"aipscope/model/turntest"
 	"aipscope/store"
 	"aipscope/themes"
 
@@ -325,3 +326,12 @@ func (s *canned) Submit(ctx context.Context, e client.Envelope, _ func(int, json
 }
 
 func (s *canned) Reload() (bool, error) { return false, nil }
+
+// bothSizes are those of the golden screens; the small one while the race detector
+// runs.
+func bothSizes() [][2]int {
+	if turntest.Racing {
+		return [][2]int{{80, 24}}
+	}
+	return [][2]int{{80, 24}, {120, 40}}
+}
