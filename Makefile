@@ -14,7 +14,10 @@ RACE     := $(if $(CC_FOUND),-race)
 # How long `make fuzz` runs each target.
 FUZZTIME ?= 1m
 
-.PHONY: help run build test terminal screenshots fuzz check fmt licenses release clean
+# The longest stream of `make bench`.
+CHUNKS ?= 100000
+
+.PHONY: help run build test terminal screenshots fuzz bench check fmt licenses release clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -48,6 +51,10 @@ fuzz: ## run each fuzz target for a minute (FUZZTIME=10s for less)
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg; \
 		done; \
 	done
+
+bench: build ## measure the console against its peers, into docs/performance.md (CHUNKS=1000000 for the million)
+	$(GO) build -o bin/bench ./bench
+	bin/bench -most $(CHUNKS)
 
 check: ## vet, staticcheck, licences and formatting
 	$(GO) vet ./...

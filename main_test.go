@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("RECORDINGS", recordings)
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Values[seenKey{}] = map[string]bool{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -83,8 +84,10 @@ func TestScripts(t *testing.T) {
 			"same":   scriptSame,
 			"once":   scriptOnce,
 			"keep":   scriptKeep,
+			"fits":   scriptFits,
 
 			"untilchunks": scriptUntilChunks,
+			"untilin":     scriptUntilIn,
 		},
 	})
 }
@@ -151,7 +154,8 @@ func scriptToken(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Chmod(ts.MkAbs(args[0]), os.FileMode(mode)))
 }
 
-// scriptCode runs a command and checks its exit code: code N aipscope …
+// scriptCode runs a command and checks its exit code, and each line of JSON output against
+// the schema: code N aipscope …
 func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -169,6 +173,9 @@ func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 	ts.Setenv("OUT", ts.ReadFile("stdout"))
+	if i := slices.Index(args, "--output"); i >= 0 && args[i+1] == "json" {
+		scriptFits(ts, false, nil)
+	}
 }
 
 func asExit(err error, target **exec.ExitError) bool {
@@ -196,6 +203,17 @@ func scriptUntilChunks(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s has no %s chunks", args[0], args[1])
+}
+
+// scriptUntilIn stays until a file holds a text: untilin FILE TEXT
+func scriptUntilIn(ts *testscript.TestScript, _ bool, args []string) {
+	for range 600 {
+		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(b), args[1]) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not hold %q", args[0], args[1])
 }
 
 func number(ts *testscript.TestScript, s string) int {

@@ -101,7 +101,7 @@ func TestPruningOnAFullDiskSaysHowMuchRoomItNeeds(t *testing.T) {
 		t.Errorf("forget: exit code %d\n%s%s", code, out, msg)
 	}
 	p.ends(0, "journal", "prune", "--older-than", "0s")
-	if out, _ = p.ends(0, "journal", "check"); !strings.Contains(out, "forgotten  1 actions") || strings.Contains(out, "to do") {
+	if out, _ = p.ends(0, "journal", "check"); !strings.Contains(out, "forgotten  1 action") || strings.Contains(out, "to do") {
 		t.Error(out)
 	}
 }

@@ -85,7 +85,7 @@ func TestASignalGivesTheTerminalBack(t *testing.T) {
 			term := ptytest.Open(t)
 			before := term.State(t)
 			cmd := p.onTerminal(term, p.command(append([]string{"watch", "act_slow", "--theme", "dark"}, args...)...))
-			term.Wait(t, 0, " live ")
+			term.Wait(t, 0, " live")
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
@@ -221,17 +221,23 @@ func TestNothingRevealedStaysOnTheTerminal(t *testing.T) {
 					cmd = p.run("bash", append([]string{"-c", `set -m; "$0" "$@"; echo "STOPPED"; kill %1; fg`, p.exe}, cmd.Args[1:]...)...)
 				}
 				p.onTerminal(term, cmd)
-				sees(t, term, " live ")
+				sees(t, term, " live")
 				term.Type(t, "3")
 				sees(t, term, "chat.delta")
 				term.Type(t, "\r")
-				sees(t, term, "masked, r reveals")
+				sees(t, term, "masked")
 				if strings.Contains(lines(t, term), secret) {
 					t.Fatal("it is shown before it is revealed")
 				}
 				term.Type(t, "r")
-				sees(t, term, secret)
-				sees(t, term, "REVEALED")
+				if screen == "--plain-screen" {
+					// It would stay: the key does nothing there.
+					term.Type(t, "b")
+					sees(t, term, "raw, masked")
+				} else {
+					sees(t, term, secret)
+					sees(t, term, "REVEALED")
+				}
 				switch way {
 				case "q":
 					term.Type(t, "q")

@@ -133,7 +133,7 @@ func (j judge) usageCondition() Condition {
 	case j.usage.Present && j.usage.Total == 0:
 		return at(CondUsage, Unknown, "zero tokens", j.usageAt)
 	case j.usage.Present:
-		return at(CondUsage, Pass, fmt.Sprintf("%d tokens", j.usage.Total), j.usageAt)
+		return at(CondUsage, Pass, Count(int(j.usage.Total), "token", "tokens"), j.usageAt)
 	case j.rules == rulesResult, j.Settled():
 		return cond(CondUsage, NotApplicable, "not reported")
 	}
@@ -145,7 +145,7 @@ func (j judge) answerCondition() Condition {
 	case j.rules == rulesResult:
 		return cond(CondAnswer, NotApplicable, "")
 	case !blank(j.Text()):
-		return cond(CondAnswer, Pass, fmt.Sprintf("%d characters", j.letters))
+		return cond(CondAnswer, Pass, Count(j.letters, "character", "characters"))
 	case !j.Settled():
 		return cond(CondAnswer, MarkPending, "")
 	case j.rules == rulesNone, j.op == hermes.OpOperator:
@@ -157,7 +157,7 @@ func (j judge) answerCondition() Condition {
 func (j judge) integrity() Condition {
 	switch {
 	case len(j.conflicts) > 0:
-		return at(CondIntegrity, Fail, fmt.Sprintf("other content came under %d known sequences", len(j.conflicts)), j.conflicts[0])
+		return at(CondIntegrity, Fail, "other content came under "+Count(len(j.conflicts), "known sequence", "known sequences"), j.conflicts[0])
 	case len(j.breaches) > 0:
 		return at(CondIntegrity, Fail, j.breaches[0].what, j.breaches[0].at)
 	case j.misnamed:
@@ -169,13 +169,13 @@ func (j judge) integrity() Condition {
 		m := j.result.Aggregate
 		switch {
 		case len(m.Unlike) > 0:
-			return at(CondIntegrity, Fail, fmt.Sprintf("%d chunks are not in the result", len(m.Unlike)), m.Unlike[0])
+			return at(CondIntegrity, Fail, Count(len(m.Unlike), "chunk is", "chunks are")+" not in the result", m.Unlike[0])
 		case m.Missing > 0:
-			return cond(CondIntegrity, Pass, fmt.Sprintf("%d chunks as in the result, %d taken from it", m.Matched, m.Missing))
+			return cond(CondIntegrity, Pass, fmt.Sprintf("%s as in the result, %d taken from it", Count(m.Matched, "chunk", "chunks"), m.Missing))
 		}
-		return cond(CondIntegrity, Pass, fmt.Sprintf("%d chunks, as in the result", m.Matched))
+		return cond(CondIntegrity, Pass, Count(m.Matched, "chunk", "chunks")+", as in the result")
 	}
-	return cond(CondIntegrity, Pass, fmt.Sprintf("%d chunks", j.chunks))
+	return cond(CondIntegrity, Pass, Count(j.chunks, "chunk", "chunks"))
 }
 
 func (j judge) effects() Condition {
@@ -195,14 +195,14 @@ func (j judge) effects() Condition {
 	}
 	left := 0
 	for _, tool := range j.tools {
-		if through, ok := j.confirmedTools[tool.Key]; !ok || tool.Row > through {
+		if !j.Confirmed(tool) {
 			left++
 		}
 	}
 	if left == 0 {
-		return cond(CondEffects, Pass, fmt.Sprintf("%d tools, confirmed", len(j.tools)))
+		return cond(CondEffects, Pass, Count(len(j.tools), "tool", "tools")+", confirmed")
 	}
-	return cond(CondEffects, MarkPending, fmt.Sprintf("%d of %d tools not confirmed", left, len(j.tools)))
+	return cond(CondEffects, MarkPending, fmt.Sprintf("%d of %s not confirmed", left, Count(len(j.tools), "tool", "tools")))
 }
 
 // decision is the seeds' word on the result's error, or "".
@@ -211,6 +211,14 @@ func (j judge) decision() string {
 		return ""
 	}
 	return Decision(j.op, j.result.Error)
+}
+
+// refusedAdvice is what to do about a submission that made no action.
+func (t *Turn) refusedAdvice() string {
+	if t.Refused() == CodeNotSent {
+		return "there is no action: check the daemon's URL and the network"
+	}
+	return "there is no action: the code says what to correct"
 }
 
 // advice says what to do next, in the seeds' words.
@@ -249,7 +257,7 @@ func (j judge) advice(v Verdict) []string {
 		}
 	case Failed:
 		if j.Refused() != "" {
-			say("there is no action: the code says what to correct")
+			say(j.refusedAdvice())
 			return out
 		}
 		say(cmp.Or(j.decision(), "inspect the typed error and the provider's last event"))

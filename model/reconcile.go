@@ -2,7 +2,6 @@ package model
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,7 +41,11 @@ func (t *Turn) Reads() (reads []Read, why string) {
 	if w := t.Verdict().Word; w == AwaitingApproval {
 		return nil, "nothing ran yet: the action waits for an approval"
 	}
-	if t.Refused() != "" {
+	switch t.Refused() {
+	case "":
+	case CodeNotSent:
+		return nil, "nothing ran: nothing was sent"
+	default:
 		return nil, "nothing ran: the daemon refused the submission"
 	}
 	if e := t.err(); e != nil && nothingRan(op, e) && len(t.entries) == 0 {
@@ -286,29 +289,29 @@ func (e Evidence) Says() string {
 	case ProviderUnreadable:
 		return "the answer cannot be read" + ifSome(", status ", e.Status)
 	}
+	messages := Count(e.Messages, "message", "messages")
+	answer := Count(e.Characters, "character", "characters") + ", " + Count(e.Tools, "tool call", "tool calls")
 	switch e.Op {
 	case hermes.OpSessionGet:
 		end := "open"
 		if s := e.Session; s != nil && !s.Open() {
 			end = "ended: " + safeWord(s.EndReason)
 		}
-		return fmt.Sprintf("%s, %d messages", end, e.Messages)
+		return end + ", " + messages
 	case hermes.OpSessionMessages:
 		switch {
 		case e.Earlier:
-			return fmt.Sprintf("%d messages; the last that asks the same is older than the request", e.Messages)
+			return messages + "; the last that asks the same is older than the request"
 		case e.Question && e.Closing == "":
-			return fmt.Sprintf("%d messages; the request is among them, without an answer", e.Messages)
+			return messages + "; the request is among them, without an answer"
 		case e.Question:
-			return fmt.Sprintf("%d messages; the request is among them, the turn ends with %s%s, %d characters, %d tool calls",
-				e.Messages, safeWord(e.Closing), ifSome(" ", e.finish()), e.Characters, e.Tools)
+			return messages + "; the request is among them, the turn ends with " + safeWord(e.Closing) + ifSome(" ", e.finish()) + ", " + answer
 		case e.Closing != "":
-			return fmt.Sprintf("%d messages; the last turn ends with %s%s, %d characters, %d tool calls",
-				e.Messages, safeWord(e.Closing), ifSome(" ", e.finish()), e.Characters, e.Tools)
+			return messages + "; the last turn ends with " + safeWord(e.Closing) + ifSome(" ", e.finish()) + ", " + answer
 		}
-		return fmt.Sprintf("%d messages; the request is not among them", e.Messages)
+		return messages + "; the request is not among them"
 	}
-	return fmt.Sprintf("%s, %d characters, %d tool calls", safeWord(e.Status), e.Characters, e.Tools)
+	return safeWord(e.Status) + ", " + answer
 }
 
 func (e Evidence) finish() string {
@@ -373,7 +376,7 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 		say(Decision(t.Operation(), e))
 	}
 	if t.Refused() != "" {
-		say("there is no action: the code says what to correct")
+		say(t.refusedAdvice())
 	}
 	if len(evidence) == 0 {
 		r.Finding = nothing
@@ -384,7 +387,10 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 	}
 	for _, e := range evidence {
 		finding, advice, open := t.weigh(e)
-		if r.Finding == "" || open {
+		switch {
+		case t.Operation() == hermes.OpSessionFork && r.Finding != "": // of which both count
+			r.Finding += "; " + finding
+		case r.Finding == "" || open:
 			r.Finding = finding
 		}
 		say(advice)
@@ -429,6 +435,9 @@ func (t *Turn) weigh(e Evidence) (finding, advice string, open bool) {
 	case ProviderAbsent:
 		if deleting {
 			return "the provider does not hold it: deleted, or in another store", "read the original delete's result before believing either", false
+		}
+		if t.Operation() == hermes.OpSessionFork {
+			return "the " + e.Is + " is not there", absentAdvice(e.Op), true
 		}
 		return "the provider holds nothing under this ID", absentAdvice(e.Op), true
 	}

@@ -114,6 +114,10 @@ type Match struct {
 	Unread  int      `json:"unread,omitempty"` // events that were redacted: nothing is missing or unlike then
 }
 
+// CodeNotSent says that no connection came to be over which the action could have
+// been submitted.
+const CodeNotSent = "console.not_sent"
+
 // Settled stands in for a result: a terminal state, or the code with which the
 // daemon refused the submission, so that there is no action.
 type Settled struct {

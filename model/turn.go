@@ -418,6 +418,15 @@ func (t *Turn) Find(sequence uint64) (Entry, bool) {
 	return t.entries[i], true
 }
 
+// Confirmed reports whether the operator's word covers what a tool did until now.
+func (t *Turn) Confirmed(tool *Tool) bool {
+	through, ok := t.confirmedTools[tool.Key]
+	return ok && tool.Row <= through
+}
+
+// AnswerConfirmed reports whether it covers the answer as it is now.
+func (t *Turn) AnswerConfirmed() bool { return t.confirmedAnswer > 0 && t.textRow <= t.confirmedAnswer }
+
 // ToolKeys are the keys of all tools, in their order.
 func (t *Turn) ToolKeys() []string {
 	var keys []string
@@ -531,6 +540,15 @@ func (t *Turn) Model() string { return t.model }
 // Result is the result that settled the action, or nil.
 func (t *Turn) Result() *Result { return t.result }
 
+// Object is what a completed action that is no turn answered with, such as a list
+// or a run's status; nil for turns. It is from outside, and private.
+func (t *Turn) Object() json.RawMessage {
+	if t.result == nil || t.result.Status != aip.ResultCompleted || rulesOf(t.Operation()) != rulesResult {
+		return nil
+	}
+	return t.result.Output
+}
+
 // err is the error of the result, or nil.
 func (t *Turn) err() *aip.Error {
 	if t.result == nil {
@@ -544,8 +562,9 @@ func (t *Turn) Settled() bool {
 	return t.result != nil || t.settled != nil && (t.settled.Code == "" || t.Refused() != "")
 }
 
-// Refused is the code with which the daemon refused the submission, or "". Any
-// sign of the action says more: something took it all the same.
+// Refused is the code with which the daemon refused the submission, CodeNotSent
+// where it was never asked, or "". Any sign of the action says more: something
+// took it all the same.
 func (t *Turn) Refused() string {
 	if t.settled == nil || t.result != nil || len(t.entries) > 0 || t.waitsFor != "" || t.state != "" && t.state != aip.StateUnknown {
 		return ""

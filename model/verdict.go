@@ -193,7 +193,12 @@ func (j judge) decide(v *Verdict) {
 		is(Contradicted, CondIntegrity, "the evidence contradicts itself")
 		return
 	}
-	if code := j.Refused(); code != "" {
+	switch code := j.Refused(); code {
+	case "":
+	case CodeNotSent:
+		is(Failed, CondResult, "no connection to the daemon came to be: nothing was sent")
+		return
+	default:
 		is(Failed, CondResult, "the daemon refused the submission with "+safeWord(code)+": nothing ran")
 		return
 	}
@@ -268,7 +273,7 @@ func (j judge) decideCompleted(v *Verdict, is func(Word, ConditionName, string))
 			return
 		}
 	}
-	confirmed := j.confirmedAnswer > 0 && j.textRow <= j.confirmedAnswer
+	confirmed := j.AnswerConfirmed()
 	rows, closes := j.closingRows()
 	mark := func(name ConditionName) Mark { return v.Condition(name).Mark }
 	switch {
@@ -285,7 +290,11 @@ func (j judge) decideCompleted(v *Verdict, is func(Word, ConditionName, string))
 	case j.rules == rulesNone && !confirmed:
 		is(Unconfirmed, CondFinish, "no rules for this capability")
 	case mark(CondEffects) != Pass && mark(CondEffects) != NotApplicable:
-		is(Unconfirmed, CondEffects, "what the tools did is not confirmed")
+		reason := "what the tools did is not confirmed"
+		if mark(CondEffects) == Unknown {
+			reason = "the reply cannot show which tools ran"
+		}
+		is(Unconfirmed, CondEffects, reason)
 	default:
 		is(Accepted, "", "every condition is met")
 	}

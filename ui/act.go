@@ -19,6 +19,9 @@ import (
 func (c *Console) act(do intent) tea.Cmd {
 	if m, ok := do.motion(); ok {
 		c.move(m)
+		if c.actions != nil {
+			return c.desk.judge() // others may be in sight
+		}
 		return nil
 	}
 	if c.place()&(inActions|inFilterList) != 0 && do.ofList() {

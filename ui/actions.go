@@ -28,7 +28,9 @@ type actionsPane struct {
 	loading bool
 	read    time.Time // when the list was last read, zero before
 	problem string
-	key     string // of the selected action: the list may change under it
+	judging bool
+	judged  map[string]judgedMsg // by key
+	key     string               // of the selected action: the list may change under it
 	list    list
 }
 
@@ -40,7 +42,7 @@ type listMsg struct {
 }
 
 func newActionsPane(st *styles) *actionsPane {
-	return &actionsPane{st: st, filter: newInput()}
+	return &actionsPane{st: st, filter: newInput(), judged: map[string]judgedMsg{}}
 }
 
 func (l Listed) key() string { return l.URL + " " + l.Action }
@@ -60,7 +62,72 @@ func (c *Console) takeList(m listMsg) tea.Cmd {
 		p.all = m.found
 	}
 	c.sift()
-	return c.desk.later()
+	return tea.Batch(c.desk.later(), c.desk.judge())
+}
+
+// judgedMsg brings the verdict of an action of the list, as of when it was last
+// heard of; "" where it cannot be worked out.
+type judgedMsg struct {
+	key  string
+	last time.Time
+	word model.Word
+}
+
+// mostJudged is how many chunks an action may have whose verdict is worked out for
+// the list: more take seconds.
+const mostJudged = 100_000
+
+// unjudged reports whether the verdict of an action can be worked out, and was not.
+func (p *actionsPane) unjudged(l *Listed) bool {
+	j, ok := p.judged[l.key()]
+	return l.Held && l.Verdict == "" && l.Chunks <= mostJudged && !(ok && j.last.Equal(l.Last))
+}
+
+// judge works out the verdict of the first action in sight of which the journal
+// keeps none: one at a time, while the list is in sight.
+func (d *Desk) judge() tea.Cmd {
+	p := d.home.actions
+	if p.judging || d.cfg.Judge == nil || d.shown != d.home {
+		return nil
+	}
+	from, to := p.list.window()
+	to = max(to, min(from+1, len(p.lines))) // it may not have been drawn yet
+	at := slices.IndexFunc(p.lines[from:to], func(l Listed) bool { return d.console(l) == nil && p.unjudged(&l) })
+	if at < 0 {
+		return nil
+	}
+	p.judging = true
+	ctx, judge, l := d.ctx, d.cfg.Judge, p.lines[from+at]
+	return d.of(d.home, func() tea.Msg {
+		word, err := judge(ctx, l)
+		if err != nil {
+			word = ""
+		}
+		return judgedMsg{l.key(), l.Last, word}
+	})
+}
+
+func (c *Console) takeJudged(m judgedMsg) tea.Cmd {
+	p := c.actions
+	p.judging, p.judged[m.key] = false, m
+	c.dirty = true
+	c.sift()
+	return c.desk.judge()
+}
+
+// verdictText is the list's word for an action's verdict.
+func (p *actionsPane) verdictText(l *Listed) (string, ink) {
+	switch {
+	case l.Verdict != "":
+		return prefix(p.st.wordGlyph(l.Verdict)) + wordsOf(l.Verdict), p.st.word(l.Verdict)
+	case !l.Held:
+		return "not opened", p.st.dim
+	case l.Chunks > mostJudged:
+		return "open to judge", p.st.dim
+	case p.unjudged(l):
+		return "…", p.st.dim
+	}
+	return "", p.st.dim
 }
 
 // listed is a watched action as the list has it.
@@ -72,7 +139,7 @@ func (c *Console) listed() Listed {
 	}
 	return Listed{
 		Action: c.turn.Action(), URL: c.cfg.URL, Capability: cmp.Or(c.turn.Capability(), c.cfg.Capability), State: state,
-		Verdict: c.verdict.Word, Chunks: c.turn.Chunks(), Last: last,
+		Verdict: c.verdict.Word, Held: true, Chunks: c.turn.Chunks(), Last: last,
 	}
 }
 
@@ -108,6 +175,12 @@ func (c *Console) sift() {
 			l.Last = was.Last
 		}
 		p.all[at] = l
+	}
+	for i := range p.all {
+		l := &p.all[i]
+		if j := p.judged[l.key()]; l.Verdict == "" && j.last.Equal(l.Last) {
+			l.Verdict = j.word
+		}
 	}
 	words := strings.Fields(strings.ToLower(p.filter.Value()))
 	p.lines = p.lines[:0:0]
@@ -294,10 +367,7 @@ func (c *Console) actionLines(now time.Time, w int) []string {
 		if watched := c.desk.console(l); watched != nil {
 			mark = cmp.Or(st.linkGlyph(watched.link.State), "*")
 		}
-		verdict, tone := "", st.dim
-		if l.Verdict != "" {
-			verdict, tone = prefix(st.wordGlyph(l.Verdict))+wordsOf(l.Verdict), st.word(l.Verdict)
-		}
+		verdict, tone := p.verdictText(&l)
 		id, op, state := middle(brief(l.Action), k.id), brief(operationAt(l.Capability)), brief(l.State)
 		chunks, old := "", age(l.Last, now)
 		if l.Chunks > 0 {

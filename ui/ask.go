@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"aipscope/model"
 
 	"github.com/charmbracelet/bubbles/textinput"
@@ -76,7 +78,7 @@ func (d *ask) view(w, h int) []string {
 	for _, s := range d.lines {
 		lines = append(lines, hang(" ", st.text, s, w-2)...)
 	}
-	if len(d.fields) > 0 {
+	if len(d.fields) > 0 && len(d.lines) > 0 {
 		lines = append(lines, "")
 	}
 	const name = 12
@@ -94,9 +96,9 @@ func (d *ask) view(w, h int) []string {
 			mark = st.accent.in(st.glyphs.Chosen)
 		}
 		lines = append(lines, mark+st.dim.in(fill(f.name, name))+" "+value)
-	}
-	if len(d.fields) > 0 && d.fields[d.at].hint != "" {
-		lines = append(lines, hang("  ", st.dim, d.fields[d.at].hint, w-2)...)
+		if i == d.at && f.hint != "" {
+			lines = append(lines, hang(strings.Repeat(" ", name+2), st.dim, f.hint, w-2)...)
+		}
 	}
 	if d.problem != "" {
 		lines = append(append(lines, ""), hang(" ", st.alarm, d.problem, w-2)...)

@@ -100,7 +100,9 @@ func (c *Console) findEndpoint(session string) tea.Cmd {
 			case 1:
 				return c.desk.sessions(c, endpoints[0], session)
 			}
-			c.window = newChoice(&c.styles, "Endpoint", endpoints, func(c *Console, e string) tea.Cmd { return c.desk.sessions(c, e, session) })
+			if c.window == nil {
+				c.window = newChoice(&c.styles, "Endpoint", endpoints, func(c *Console, e string) tea.Cmd { return c.desk.sessions(c, e, session) })
+			}
 			return nil
 		}
 	})
@@ -351,11 +353,22 @@ func (c *Console) backSessions() tea.Cmd {
 			return c.readSessions(true)
 		}
 	default:
-		b.revealed = false
-		b.sift()
 		return c.desk.show(cmp.Or(b.from, c.desk.home))
 	}
 	return nil
+}
+
+// maskSessions hides what was revealed.
+func (c *Console) maskSessions() {
+	b := c.browser
+	if b == nil || !b.revealed {
+		return
+	}
+	b.revealed = false
+	b.sift()
+	if b.transcript != nil {
+		b.transcript.lines = nil // it is laid out anew
+	}
 }
 
 // ofSessions reports whether an intent is the browser's own.

@@ -110,7 +110,7 @@ func (k sessionColumns) cells(id, title, source, messages, active, state, kind s
 
 func (c *Console) sessionsView(now time.Time, h int) []string {
 	st, b, w := &c.styles, c.browser, c.width
-	f := framed{title: "Sessions", note: "masked, r reveals", focused: true}
+	f := framed{title: "Sessions", note: st.masked(), focused: true}
 	if b.tree {
 		f.title = "Sessions as a tree, with their children"
 	}

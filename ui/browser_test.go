@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"aipscope/follow/act"
 	"aipscope/follow/aipd"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -54,7 +56,8 @@ func TestSessionsAreListedReadAndContinued(t *testing.T) {
 				}
 				b.press("M") // the messages show what is there
 				b.pass(time.Second)
-				b.shows("Messages of demo-tools", "14 returned of 14", "REVEALED")
+				b.shows("Messages of ", "14 returned of 14", "masked, r reveals")
+				b.hides("Three things are left")
 				b.press("esc", "esc", "esc")
 				b.shows("UNCONFIRMED")
 				b.press("S")
@@ -259,5 +262,38 @@ func TestATreeHasEachSessionOnceWhateverTheParentsSay(t *testing.T) {
 		if s := strings.Join(got, " "); s != test.want {
 			t.Errorf("%s: %s, want %s", test.parents, s, test.want)
 		}
+	}
+}
+
+func TestScreensOfWhatIsDoneToSessions(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		t.Run(number(size[0]), func(t *testing.T) {
+			var screens string
+			atWork(t, size[0], size[1], aipd.Options{Approve: aipd.Approval{Decides: true, After: time.Minute}}, nil, func(b *bench) {
+				inner := b.desk.cfg.Office.Offers
+				b.desk.cfg.Office.Offers = func(ctx context.Context) ([]act.Offer, error) {
+					found, err := inner(ctx)
+					other := act.Offer{Endpoint: "prod-b", Operation: hermes.OpSessionsList}
+					other.ID = other.Operation.Capability("prod-b")
+					return append(found, other), err
+				}
+				b.press("S")
+				b.pass(time.Second)
+				b.shows("prod-b")
+				screens += b.seen()
+				b.press("enter")
+				b.pass(time.Second)
+				for _, keys := range [][]string{{"r", "f"}, {"esc", "p"}, {"esc", "N"}, {"esc", "D"}, {"enter"}, {"?"}} {
+					b.press(keys...)
+					b.pass(time.Second)
+					screens += b.seen()
+				}
+				b.press("esc")
+				b.pass(2 * time.Minute) // it is denied
+				b.shows("session_delete failed with policy.approval_denied", "the approval was denied")
+				screens += b.seen()
+			})
+			golden.RequireEqual(t, []byte(screens))
+		})
 	}
 }

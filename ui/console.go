@@ -54,6 +54,9 @@ type Config struct {
 	Tmux     bool   // the terminal is tmux, which passes on less
 	Notify   Notify // when an outcome comes
 
+	// Printer takes what a plain screen says; without one it is drawn in frames.
+	Printer *Printer
+
 	Keys     Keymap
 	Suspends bool // the system has job control: ctrl+z works
 
@@ -119,6 +122,7 @@ type Console struct {
 	identityRevealed bool
 	report           *report
 
+	moved      bool // the action that holds the key was opened
 	saidBefore bool // what was confirmed beforehand is on its way
 
 	cancelSent    bool
@@ -135,6 +139,9 @@ type Console struct {
 	actions *actionsPane // nil but in the console that shows the list
 	browser *browser     // nil but in the console that shows sessions
 
+	printer *Printer // nil where frames are drawn
+	said    said
+
 	frame   string
 	dirty   bool
 	squeeze squeezer
@@ -148,6 +155,10 @@ func New(ctx context.Context, cfg Config) *Console {
 	c := &Console{cfg: cfg, turn: model.NewTurn(cfg.Action), dirty: true}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.styles = newStyles(cfg.Look)
+	if cfg.Look.PlainScreen && cfg.Printer != nil {
+		c.printer = cfg.Printer
+		c.styles.speak()
+	}
 	c.verdict = c.turn.Verdict()
 	c.assistant = assistantPane{st: &c.styles, document: cfg.Look.documents()}
 	c.tools = toolsPane{st: &c.styles}
@@ -202,9 +213,21 @@ func (c *Console) cancelPending() bool { return c.cancelSent && c.cancelOutcome 
 
 // Update takes in one message. It starts commands and does no I/O.
 func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if c.desk != nil || c.printer == nil {
+		return c.update(msg)
+	}
+	c.listen(msg)
+	_, cmd := c.update(msg)
+	return c, tea.Batch(cmd, c.tellAll(msg))
+}
+
+func (c *Console) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		c.width, c.height = msg.Width, msg.Height
+		if c.printer != nil { // what is said needs no room
+			c.width, c.height = max(c.width, minWidth), max(c.height, minHeight)
+		}
 		c.layout()
 		return c, c.layTranscript()
 	case batchMsg:
@@ -242,6 +265,8 @@ func (c *Console) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		c.dirty = true
 	case listMsg:
 		return c, c.takeList(msg)
+	case judgedMsg:
+		return c, c.takeJudged(msg)
 	case relistMsg:
 		if c.desk.shown == c && msg.id == c.actions.id {
 			return c, c.desk.reload()
@@ -309,6 +334,9 @@ func (c *Console) burst(runes []rune) tea.Cmd {
 
 // View returns the frame; it is built only after something changed.
 func (c *Console) View() string {
+	if c.printer != nil {
+		return ""
+	}
 	if c.dirty {
 		c.frame = c.draw()
 		c.dirty = false

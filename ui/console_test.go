@@ -341,11 +341,18 @@ func TestConfirmingToolsAndAnswerAccepts(t *testing.T) {
 		d.shows("check what they changed, then confirm with e")
 		d.press("e", "enter") // nothing is marked
 		d.shows("Mark what you have checked yourself.")
-		d.press(" ", "j", " ", "j", " ", "enter")
+		d.press(" ", "enter")
+		d.shows("◐ UNCONFIRMED")
+		d.press("e")
+		screen := d.screen()
+		if strings.Count(screen, "confirmed │") != 1 || d.c.confirming.list.selected != 1 {
+			t.Errorf("the first tool alone is confirmed, and the next one at the cursor:\n%s", screen)
+		}
+		d.press(" ", "j", " ", "enter")
 		d.drain()
 		d.shows("✓ ACCEPTED", "Confirmed, and kept in the journal.")
 	})
-	if len(said) != 1 || len(said[0].Tools) != 3 || said[0].Answer || said[0].Through != rows[len(rows)-1].Number {
+	if len(said) != 2 || len(said[0].Tools) != 1 || len(said[1].Tools) != 2 || said[1].Answer || said[0].Through != rows[len(rows)-1].Number {
 		t.Errorf("said %+v", said)
 	}
 }

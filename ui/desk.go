@@ -16,6 +16,7 @@ type Listed struct {
 	Action, URL, Capability string
 	State                   string     // the daemon's word, "" when it was not asked or does not know it
 	Verdict                 model.Word // as last worked out here, "" when it is not known
+	Held                    bool       // the journal has something of it
 	Chunks                  int        // in the journal
 	Last                    time.Time  // when anything was last heard of it
 }
@@ -25,14 +26,17 @@ type DeskConfig struct {
 	// List returns the actions, the last touched first, and what could not be read:
 	// the journal's may be there although the daemon does not answer.
 	List func(ctx context.Context) ([]Listed, error)
+	// Judge works out the verdict of an action of the journal, for the list.
+	Judge func(ctx context.Context, which Listed) (model.Word, error)
 	// Open begins to watch an action.
 	Open func(ctx context.Context, which Listed) (Config, error)
 
 	// Office is what can be done at the desk's daemon, or nil.
 	Office *Office
 
-	Suspends bool   // as of Config
-	Endpoint string // for the list's header
+	Printer  *Printer // as of Config, and for all consoles
+	Suspends bool     // as of Config
+	Endpoint string   // for the list's header
 	Keys     Keymap
 	Look     Look
 	Clock    func() time.Time // time.Now when nil
@@ -69,7 +73,7 @@ type openedMsg struct {
 // none, it shows the list. The context ends its commands.
 func NewDesk(ctx context.Context, cfg DeskConfig, watch ...Config) *Desk {
 	d := &Desk{cfg: cfg, ctx: ctx}
-	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock, Office: cfg.Office})
+	d.home = New(ctx, Config{Look: cfg.Look, Keys: cfg.Keys, Suspends: cfg.Suspends, Clock: cfg.Clock, Office: cfg.Office, Printer: cfg.Printer})
 	d.home.desk = d
 	d.home.done = true // no watch of its own
 	d.home.actions = newActionsPane(&d.home.styles)
@@ -84,6 +88,7 @@ func NewDesk(ctx context.Context, cfg DeskConfig, watch ...Config) *Desk {
 }
 
 func (d *Desk) add(cfg Config) *Console {
+	cfg.Printer = d.cfg.Printer
 	c := New(d.ctx, cfg)
 	c.desk = d
 	d.watched = append(d.watched, c)
@@ -102,6 +107,14 @@ func (d *Desk) Shown() *Console {
 		return d.before
 	}
 	return d.shown
+}
+
+// Rest is what a plain screen said last and did not print yet.
+func (d *Desk) Rest() string {
+	if d.cfg.Printer == nil {
+		return ""
+	}
+	return d.cfg.Printer.Rest()
 }
 
 // Close ends the commands that still run.
@@ -137,6 +150,24 @@ func (d *Desk) View() string { return d.shown.View() }
 // Update hands a message to the console that it is for: keys and sizes to the one
 // in sight.
 func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if d.cfg.Printer == nil {
+		return d.update(msg)
+	}
+	d.shown.listen(msg)
+	was := d.shown
+	_, cmd := d.update(msg)
+	if to, ok := msg.(consoleMsg); ok {
+		if msg = to.msg; to.to != d.shown {
+			return d, cmd
+		}
+	}
+	if d.shown != was {
+		d.shown.said.begun, d.shown.said.lines = false, nil // say where we are
+	}
+	return d, tea.Batch(cmd, d.shown.tellAll(msg))
+}
+
+func (d *Desk) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	c := d.shown
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -154,6 +185,7 @@ func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	was := c.told
 	_, cmd := c.Update(msg)
+	cmd = tea.Batch(cmd, d.followOwner(c))
 	if _, ok := msg.(batchMsg); ok && !was && c.told && c.turn.Settled() && c != d.shown {
 		d.shown.notice(shortID(c.turn.Action())+" has its outcome: "+wordText(c.verdict.Word), c.styles.word(c.verdict.Word))
 		d.shown.dirty = true
@@ -163,6 +195,22 @@ func (d *Desk) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		d.home.dirty = true
 	}
 	return d, d.of(c, cmd)
+}
+
+// followOwner watches the action whose result a submission of this console was
+// answered with, because its key is that one's.
+func (d *Desk) followOwner(c *Console) tea.Cmd {
+	next, _ := c.turn.Successor()
+	if next == "" || c.cfg.Posted == nil || c.moved || d.cfg.Open == nil {
+		return nil
+	}
+	c.moved = true
+	if d.shown != c {
+		return nil
+	}
+	cmd := d.open(Listed{Action: next, URL: c.cfg.URL})
+	c.notice("Its key is another action's, which is watched instead.", c.styles.word(model.Unconfirmed))
+	return cmd
 }
 
 // of makes what a console's command brings a message for that console.
@@ -191,6 +239,9 @@ func (d *Desk) of(c *Console, cmd tea.Cmd) tea.Cmd {
 func (d *Desk) show(c *Console) tea.Cmd {
 	if d.shown.own() {
 		d.before = d.shown
+	}
+	if d.library != nil && c != d.library {
+		d.library.maskSessions() // they are revealed for as long as they are open
 	}
 	d.shown = c
 	c.dirty = true

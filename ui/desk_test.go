@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +24,11 @@ const otherAction = "act_0198b0d2c41e7000a000000000000002"
 // whose batches come through other.
 func onDesk(t *testing.T, w, h int, watch bool, test func(d *driver, desk *Desk, rows []model.Row, other chan follow.Batch)) {
 	t.Helper()
+	onDeskAs(t, w, h, watch, func(*DeskConfig) {}, test)
+}
+
+func onDeskAs(t *testing.T, w, h int, watch bool, configure func(*DeskConfig), test func(d *driver, desk *Desk, rows []model.Row, other chan follow.Batch)) {
+	t.Helper()
 	rows := turntest.Named(t, "chat_tools").Rows(t)
 	synctest.Test(t, func(t *testing.T) {
 		var inner Config
@@ -32,8 +39,8 @@ func onDesk(t *testing.T, w, h int, watch bool, test func(d *driver, desk *Desk,
 			List: func(context.Context) ([]Listed, error) {
 				return []Listed{
 					{Action: otherAction, URL: "https://a", Capability: "cap:hermes_agent:prod:responses_stream", State: "running", Last: turntest.Epoch.Add(-time.Minute)},
-					{Action: turntest.Action, URL: "https://a", Capability: "cap:hermes_agent:demo:chat_stream", State: "completed", Verdict: model.Failed, Chunks: 12345, Last: turntest.Epoch.Add(-3 * time.Hour)},
-					{Action: "act_\x1b[2Jhostile\nline", URL: "https://b", State: "failed", Verdict: model.Incomplete},
+					{Action: turntest.Action, URL: "https://a", Capability: "cap:hermes_agent:demo:chat_stream", State: "completed", Verdict: model.Failed, Held: true, Chunks: 12345, Last: turntest.Epoch.Add(-3 * time.Hour)},
+					{Action: "act_\x1b[2Jhostile\nline", URL: "https://b", State: "failed", Verdict: model.Incomplete, Held: true},
 				}, errors.New("the daemon\x1b[2J is away")
 			},
 			Open: func(_ context.Context, which Listed) (Config, error) {
@@ -52,6 +59,8 @@ func onDesk(t *testing.T, w, h int, watch bool, test func(d *driver, desk *Desk,
 				return c, nil
 			},
 		}
+		configure(&cfg)
+		inner.Look = cfg.Look
 		ctx, cancel := context.WithCancel(context.Background())
 		t.Cleanup(cancel)
 		var first []Config
@@ -80,6 +89,51 @@ func TestTheListJoinsJournalDaemonAndWhatIsWatched(t *testing.T) {
 			golden.RequireEqual(t, []byte(screen))
 		})
 	}
+}
+
+// Verdicts that the journal does not keep are worked out for what is in sight, once.
+func TestTheListWorksOutTheVerdictsInSight(t *testing.T) {
+	var asked []string
+	listed := []Listed{{Action: "act_daemons", URL: "https://a", State: "running"}}
+	for i := range 30 {
+		listed = append(listed, Listed{Action: fmt.Sprintf("act_%02d", i), URL: "https://a", State: "completed", Held: true, Chunks: 10, Last: turntest.Epoch})
+	}
+	listed = append(listed, Listed{Action: "act_huge", URL: "https://a", State: "completed", Held: true, Chunks: mostJudged + 1})
+	configure := func(c *DeskConfig) {
+		c.List = func(context.Context) ([]Listed, error) { return slices.Clone(listed), nil }
+		c.Judge = func(_ context.Context, which Listed) (model.Word, error) {
+			asked = append(asked, which.Action)
+			if which.Action == "act_01" {
+				return "", errors.New("no such journal")
+			}
+			return model.Partial, nil
+		}
+	}
+	onDeskAs(t, 100, 14, false, configure, func(d *driver, desk *Desk, _ []model.Row, _ chan follow.Batch) {
+		d.shows("not opened", "◑ partial")
+		d.screen()
+		d.press("j")
+		first := len(asked)
+		if first == 0 || first >= 15 {
+			t.Errorf("%d worked out, of 8 in sight", first)
+		}
+		d.pass(3 * relist)
+		if len(asked) != first {
+			t.Errorf("worked out again: %v", asked[first:])
+		}
+		d.press("G")
+		d.screen()
+		d.press("k")
+		d.shows("act_huge", "open to judge")
+		if len(asked) == first {
+			t.Error("nothing is worked out of what came into sight")
+		}
+		d.press("/")
+		d.typed("partial")
+		if n := len(desk.home.actions.lines); n != len(asked)-1 {
+			t.Errorf("%d have the verdict, %d were asked for", n, len(asked))
+		}
+	})
 }
 
 func TestWatchedActionsKeepRunningOutOfSight(t *testing.T) {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"aipscope/follow/act"
@@ -76,7 +77,7 @@ func (s *styles) field(in textinput.Model, w int) string {
 		before = ending(before, over)
 	}
 	room := w - ansi.StringWidth(before) - ansi.StringWidth(under)
-	return s.text.in(before) + s.cursor.in(under) + s.text.in(ansi.Truncate(after, max(0, room), ""))
+	return s.text.in(before) + s.cursor.in(under) + s.text.in(ansi.Truncate(after, max(0, room), "")) + s.here
 }
 
 // confirmMsg brings the journal's rows after a confirmation.
@@ -96,6 +97,7 @@ type confirmDialog struct {
 
 type confirmRow struct {
 	key    string // of a tool; "" for the answer
+	given  bool   // its word was given already
 	text   string
 	answer bool
 }
@@ -107,10 +109,12 @@ func newConfirmDialog(st *styles, turn *model.Turn) *confirmDialog {
 		if t.Label != "" {
 			text += "  " + brief(t.Label)
 		}
-		d.rows = append(d.rows, confirmRow{key: t.Key, text: text})
+		d.rows = append(d.rows, confirmRow{key: t.Key, text: text, given: turn.Confirmed(t)})
 	}
-	d.rows = append(d.rows, confirmRow{text: "the answer, as it was read", answer: true})
+	d.rows = append(d.rows, confirmRow{text: "the answer, as it was read", answer: true, given: turn.AnswerConfirmed()})
 	d.list.grow(len(d.rows))
+	// The first that nobody has vouched for.
+	d.list.choose(max(0, slices.IndexFunc(d.rows, func(r confirmRow) bool { return !r.given })))
 	return d
 }
 
@@ -144,15 +148,19 @@ func (d *confirmDialog) view(w, h int) []string {
 	lines = append(lines, "")
 	from, to := d.list.window()
 	for i := from; i < to; i++ {
-		box := "[" + st.glyphs.Unticked + "]"
+		box, k, said := "["+st.glyphs.Unticked+"]", st.text, ""
 		if d.marked[i] {
 			box = "[" + st.glyphs.Ticked + "]"
 		}
+		if d.rows[i].given {
+			k, said = st.dim, "  confirmed"
+		}
+		text := fill(box+" "+d.rows[i].text, w-4-len(said)) + said
 		if i == d.list.selected {
-			lines = append(lines, st.selected.in(fill(st.glyphs.Chosen+box+" "+d.rows[i].text, w-2)))
+			lines = append(lines, st.selected.in(fill(st.glyphs.Chosen+text, w-2)))
 			continue
 		}
-		lines = append(lines, " "+st.text.in(cut(box+" "+d.rows[i].text, w-4)))
+		lines = append(lines, " "+k.in(text))
 	}
 	lines = append(lines, "")
 	return st.box(framed{title: "Confirm", focused: true}, lines, w, len(lines)+2)

@@ -11,6 +11,9 @@
 // responses) is a task: a command whose notices come in one by one, and whose end
 // is shown unless the operator stopped waiting.
 //
+// A plain screen has no frames: what happened, and what a key opened, is printed once
+// (Printer), and the lines that are drawn for a frame are where its words come from.
+//
 // A frame is exactly as high as the terminal and never wider. It is built again
 // only when something that it shows has changed, and nothing is scheduled while
 // nothing moves. Text from outside passes package safe or package markdown

@@ -141,7 +141,7 @@ func (c *Console) body(now time.Time) []string {
 	case inVerdict:
 		out = c.overlay(framed{title: "Verdict"}, h)
 	case inIdentity:
-		f := framed{title: "Identity", note: "masked, r reveals", alarm: c.identityRevealed}
+		f := framed{title: "Identity", note: c.styles.masked(), alarm: c.identityRevealed}
 		if c.identityRevealed {
 			f.note = "REVEALED, r masks"
 		}
@@ -290,6 +290,9 @@ func (p *toolsPane) shortNote(room bool) string {
 // Final is what stays in the scrollback after leaving: the action, the end of
 // its text and the verdict. Nothing that was revealed is part of it.
 func (c *Console) Final() string {
+	if c.printer != nil {
+		return c.lastWords()
+	}
 	w := c.width
 	if w < minWidth {
 		w = 80

@@ -147,6 +147,7 @@ func actionFields(o act.Offer) []field {
 	return []field{
 		{path: "mode", kind: fieldChoice, choices: modes, hint: "how the daemon runs it"},
 		{path: "idempotency_key", kind: fieldAction, hint: key},
+		{path: "timeout", kind: fieldAction, hint: "after which the daemon is asked to stop it, such as 90s"},
 		{path: "aip_session", kind: fieldAction, hint: "groups actions; it is not the Hermes session"},
 	}
 }

@@ -56,7 +56,7 @@ func TestAPhraseIsFoundWhereverItsLinesEnd(t *testing.T) {
 	deltas := strings.SplitAfter(text.String(), " ")
 	for _, w := range []int{44, 80, 120, 200} {
 		bubble(t, "chat_ok", w, 30, nil, func(d *driver, _ []model.Row) {
-			d.finish(said(t, deltas...))
+			d.finish(spoken(t, deltas...))
 			d.press("g", "/")
 			d.typed("needle in the haystack")
 			d.press("enter")
@@ -86,8 +86,8 @@ func TestAPhraseIsFoundWhereverItsLinesEnd(t *testing.T) {
 	}
 }
 
-// said are the rows of a chat stream of these deltas.
-func said(t testing.TB, deltas ...string) []model.Row {
+// spoken are the rows of a chat stream of these deltas.
+func spoken(t testing.TB, deltas ...string) []model.Row {
 	var b strings.Builder
 	for _, s := range deltas {
 		fmt.Fprintf(&b, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":null}]}\n\n", s)
@@ -105,7 +105,7 @@ func TestASearchGoesOnWithTheStream(t *testing.T) {
 		deltas, rest = append(deltas, rest[:n]), rest[n:]
 	}
 	bubble(t, "chat_ok", 100, 30, nil, func(d *driver, _ []model.Row) {
-		rows := said(t, deltas...)
+		rows := spoken(t, deltas...)
 		d.play(rows[:20])
 		d.press("/")
 		d.typed("odd phrase")

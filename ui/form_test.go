@@ -144,8 +144,9 @@ func TestAKeyOfAnotherRequestIsSaidBeforeItIsSent(t *testing.T) {
 			b.press("enter")
 			b.pass(5 * time.Second)
 		}
-		if b.posts != 2 {
-			t.Errorf("%d posts", b.posts)
+		// The second answer is the first one's result: its action is watched.
+		if b.posts != 2 || len(b.desk.Watched()) != 2 || b.desk.shown != b.desk.Watched()[0] {
+			t.Errorf("%d posts, %d watched:\n%s", b.posts, len(b.desk.Watched()), b.seen())
 		}
 	})
 }
@@ -296,4 +297,41 @@ func TestAnApprovalThatARunAsksForIsSeenInEveryPaneAndAnswered(t *testing.T) {
 			golden.RequireEqual(t, []byte(screen))
 		})
 	}
+}
+
+func TestACapabilityCanBeNamedWhereNoManifestIsRead(t *testing.T) {
+	atWork(t, 110, 36, aipd.Options{}, nil, func(b *bench) {
+		b.desk.cfg.Office.Offers = func(context.Context) ([]act.Offer, error) { return nil, errors.New("no manifest") }
+		b.choose("cap:hermes_agent:demo:session_create")
+		b.shows("risk not said, approval not said", "aipscope-") // its key is required all the same
+		b.write("case-7")
+		b.press("ctrl+s")
+		b.pass(time.Second)
+		b.press("enter")
+		b.pass(5 * time.Second)
+		b.shows("ACCEPTED")
+		b.press("a", "s")
+		b.pass(time.Second)
+		b.shows("no manifest; a capability's whole ID can be named")
+		b.write("nothing")
+		b.press("enter")
+		b.shows("nothing")
+	})
+}
+
+func TestAnActionThatIsKnownIsWatchedAndNotSent(t *testing.T) {
+	atWork(t, 110, 36, aipd.Options{}, nil, func(b *bench) {
+		id := b.watches(hermes.OpChatStream, `{"prompt":"hi","session_id":"s"}`)
+		b.desk.cfg.Office.NewAction = func() (string, error) { return id, nil }
+		b.choose("chat_stream")
+		b.write("something else")
+		b.press("ctrl+s")
+		b.pass(time.Second)
+		b.press("enter")
+		b.pass(5 * time.Second)
+		b.shows("It is known already: it is watched, and nothing was sent.")
+		if b.posts != 0 || len(b.desk.Watched()) != 1 {
+			t.Errorf("%d posts, %d watched", b.posts, len(b.desk.Watched()))
+		}
+	})
 }

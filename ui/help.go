@@ -14,7 +14,7 @@ func (c *Console) helpLines(w int) []string {
 	seen := map[intent]bool{}
 	wide, long := 0, 0
 	for _, b := range c.cfg.Keys.table() {
-		at := b.where&c.underHelp() != 0 && (b.when == nil || b.when(c))
+		at := b.worksIn(c, c.underHelp())
 		if !at || seen[b.intent] {
 			continue
 		}
@@ -49,6 +49,17 @@ func (c *Console) hints(now time.Time) string {
 	if c.prompt != nil {
 		return c.prompt.line(st, w)
 	}
+	say, tone := c.noticed, c.noticeInk
+	if say == "" {
+		say, tone = c.cancelText(now)
+	}
+	return c.keysBehind(say, tone)
+}
+
+// keysBehind is a line of what there is to say, if anything, and of the keys that
+// matter most here.
+func (c *Console) keysBehind(say string, tone ink) string {
+	st, w := &c.styles, c.width
 	sep := "   "
 	if w < 100 {
 		sep = "  "
@@ -66,10 +77,6 @@ func (c *Console) hints(now time.Time) string {
 		room -= n
 		parts = append(parts, part)
 		return true
-	}
-	say, tone := c.noticed, c.noticeInk
-	if say == "" {
-		say, tone = c.cancelText(now)
 	}
 	if say != "" {
 		fit(tone.in(cut(say, room)))

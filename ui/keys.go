@@ -229,7 +229,7 @@ var keyTable = []binding{
 	bind(doTree, inSessions, 12, "t", "list", (*Console).asTree, "t"),
 	bind(doFilterList, inSessions, 12, "/", "filter", nil, "/"),
 	bind(doSessions, inSessions, 0, "S", "another endpoint", nil, "S"),
-	bind(doCreate, inSessions, 12, "N", "new", nil, "N"),
+	bind(doCreate, inSessions, 12, "N", "new session", nil, "N"),
 	bind(doReload, inBrowse, 12, "R", "read again", nil, "R"),
 	bind(doAccept, inSessionFilter, 1, "enter", "keep the filter", nil, "enter"),
 	bind(doBack, inSessionFilter, 2, "esc", "no filter", nil, "esc"),
@@ -292,14 +292,15 @@ var keyTable = []binding{
 	bind(doBack, inIdentity, 1, "esc", "back", nil, "esc", "backspace", "i"),
 	bind(doReveal, inReport|inNews, 3, "r", "reveal", (*Console).mayReveal, "r"),
 	bind(doReveal, inReport|inNews, 3, "r", "mask", (*Console).mayMask, "r"),
-	bind(doBack, inReport|inNews, 1, "esc", "back", nil, "esc", "backspace"),
+	bind(doBack, inReport|inNews, 1, "esc", "stop waiting", (*Console).reportRuns, "esc"),
+	bind(doBack, inReport|inNews, 1, "esc", "back", (*Console).reportStands, "esc", "backspace"),
 	bind(doReconcile, inViews, 2, "R", "reconcile", (*Console).shouldReconcile, "R"),
-	bind(doReconcile, inViews, 0, "R", "reconcile", (*Console).mayReconcile, "R"),
+	bind(doReconcile, inViews, 0, "R", "reconcile: what it and its provider say now", (*Console).mayReconcile, "R"),
 	bind(doAnswer, inViews, 2, "A", "answer the approval", (*Console).mayAnswer, "A"),
 	bind(doSubmit, inActions, 5, "s", "submit", (*Console).maySubmit, "s"),
-	bind(doSubmit, inViews, 0, "s", "submit", (*Console).maySubmit, "s"),
+	bind(doSubmit, inViews, 0, "s", "submit a request", (*Console).maySubmit, "s"),
 	bind(doSessions, inActions, 6, "S", "sessions", (*Console).mayBrowse, "S"),
-	bind(doSessions, inViews, 0, "S", "sessions", (*Console).mayBrowse, "S"),
+	bind(doSessions, inViews, 0, "S", "the endpoint's sessions", (*Console).mayBrowse, "S"),
 	bind(doTranscript, inViews, 0, "M", "its session's messages", (*Console).mayReadSession, "M"),
 	bind(doResponse, inPanes|inVerdict|inIdentity, 0, "o", "the stored response", (*Console).mayReadResponse, "o"),
 	bind(doDelete, inIdentity|inReport, 6, "D", "delete the stored response", (*Console).mayDeleteResponse, "D"),
@@ -322,7 +323,13 @@ var keyTable = []binding{
 
 // works reports whether the row's keys mean something now.
 func (b binding) works(c *Console) bool {
-	return b.where&c.place() != 0 && (b.when == nil || b.when(c))
+	return b.worksIn(c, c.place())
+}
+
+// worksIn is works, of another place. On a plain screen nothing is revealed, for it
+// would stay there.
+func (b binding) worksIn(c *Console, p place) bool {
+	return b.where&p != 0 && (b.when == nil || b.when(c)) && (b.intent != doReveal || c.printer == nil)
 }
 
 // intentOf resolves a key.

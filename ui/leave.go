@@ -16,6 +16,7 @@ func (c *Console) quit() tea.Cmd {
 		c.thaw() // what was held counts
 	}
 	c.conceal()
+	c.window = nil
 	c.stop()
 	return tea.Quit
 }
@@ -38,13 +39,7 @@ func (c *Console) conceal() {
 	if c.report != nil && c.report.revealed {
 		c.revealReport()
 	}
-	if b := c.browser; b != nil && b.revealed {
-		b.revealed = false
-		b.sift()
-		if b.transcript != nil {
-			b.transcript.lines = nil // it is laid out anew
-		}
-	}
+	c.maskSessions()
 	c.dirty = true
 }
 

@@ -16,7 +16,7 @@ type Look struct {
 	Profile     termenv.Profile // the colours that the terminal has; Ascii is no escapes at all
 	NoColor     bool            // weight and reversal stay
 	ASCII       bool
-	PlainScreen bool // no boxes and no colours, one thing below the other
+	PlainScreen bool // no boxes and no colours, words in place of marks
 }
 
 func (l Look) theme() themes.Theme {

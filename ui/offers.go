@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -44,16 +45,14 @@ func (c *Console) offered(then func(found []act.Offer, action, key, problem stri
 	office := c.cfg.Office
 	t, cmd := c.begin(func(ctx context.Context, _ func(act.Notice)) func() tea.Cmd {
 		found, err := office.Offers(ctx)
-		action := ""
-		if err == nil {
-			action, err = office.NewAction()
-		}
+		action, failed := office.NewAction()
+		err = errors.Join(err, failed)
 		key, problem := act.NewKey(), ""
 		switch {
 		case err != nil:
 			problem = office.explain(err)
 		case len(found) == 0:
-			problem = "the daemon offers no capability"
+			problem = "the daemon names no capability"
 		}
 		return func() tea.Cmd { return then(found, action, key, problem) }
 	})
@@ -70,6 +69,13 @@ func (d *offers) sift() {
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(hay, w) }) {
 			d.found = append(d.found, o)
 		}
+	}
+	if id := strings.TrimSpace(d.input.Value()); len(d.all) == 0 && strings.HasPrefix(id, "cap:") && !d.task.running() && d.action != "" {
+		// A daemon whose manifest cannot be read may take it all the same.
+		o := act.Offer{}
+		o.ID = id
+		o.Endpoint, o.Operation, _ = hermes.ParseCapability(id)
+		d.found = append(d.found, o)
 	}
 	d.list.grow(len(d.found))
 	best := 0
@@ -111,7 +117,7 @@ func (d *offers) accept(c *Console) tea.Cmd {
 
 // keyFor is the key of a new request, where one is required.
 func keyFor(o act.Offer, key string) string {
-	if o.Key == "required" {
+	if spec, _ := o.Operation.Spec(); o.Key == "required" || spec.NeedsKey {
 		return key
 	}
 	return ""
@@ -127,7 +133,7 @@ func (d *offers) view(w, h int) []string {
 		lines = append(lines, " "+st.dim.in("asking the daemon what it offers"))
 		rows = 1
 	case d.problem != "":
-		lines = append(lines, hang(" ", st.word(model.Failed), d.problem, w-2)...)
+		lines = append(lines, hang(" ", st.word(model.Failed), d.problem+"; a capability's whole ID can be named", w-2)...)
 	case len(d.found) == 0:
 		lines = append(lines, " "+st.dim.in("nothing is named so"))
 	}
@@ -155,9 +161,12 @@ func (c *Console) writeTo(endpoint string, ops []hermes.Operation, set map[strin
 	return c.offered(func(found []act.Offer, action, key, problem string) tea.Cmd {
 		c.notice("", ink{})
 		for _, op := range ops {
-			if o, ok := act.Find(found, op.Capability(endpoint)); ok && problem == "" && c.window == nil {
-				f := newForm(&c.styles, o, action, keyFor(o, key), set)
-				f.notes = notes
+			if o, ok := act.Find(found, op.Capability(endpoint)); ok && problem == "" && c.window == nil && c.desk.shown == c {
+				f := c.desk.draft
+				if f == nil || f.offer.ID != o.ID || !f.holds(set) {
+					f = newForm(&c.styles, o, action, keyFor(o, key), set)
+				}
+				f.st, f.notes = &c.styles, notes
 				c.window = f
 				return nil
 			}

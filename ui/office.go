@@ -24,8 +24,8 @@ type Office struct {
 	NewAction func() (string, error)
 	// KeyUse says which earlier request of the journal has the same key, or "".
 	KeyUse func(ctx context.Context, action string, req model.Request) (string, error)
-	// Submit journals a checked request, sends it once and begins to watch it. An
-	// action that is known already is watched only.
+	// Submit journals a checked request, sends it once and begins to watch it. With
+	// act.ErrKnown nothing was sent, and the action that is known already is watched.
 	Submit func(ctx context.Context, action string, req model.Request) (Config, error)
 	// ReadFile reads a file that a form names.
 	ReadFile func(path string) ([]byte, error)

@@ -137,7 +137,7 @@ func (b *bench) office(life context.Context) *Office {
 			a := act.Actor{Daemon: b.client, Log: b.log(action), Action: action, Now: time.Now}
 			err := a.Prepare(ctx, req, true)
 			if errors.Is(err, act.ErrKnown) {
-				return b.open(life, action), nil
+				return b.open(life, action), err
 			}
 			if err != nil {
 				return Config{}, err

@@ -88,7 +88,7 @@ func (p *assistantPane) pointer(out []string) []string {
 	if len(out[i]) > 2 {
 		rest = out[i][2:]
 	}
-	out[i] = p.st.accent.in(p.st.glyphs.Chosen) + " " + rest
+	out[i] = p.st.chosen + p.st.accent.in(p.st.glyphs.Chosen) + " " + rest
 	return out
 }
 

@@ -149,7 +149,7 @@ func (c *Console) reportView(h int) []string {
 	case r.revealed:
 		f.note, f.alarm = "REVEALED, r masks", true
 	case c.mayReveal():
-		f.note = "masked, r reveals"
+		f.note = c.styles.masked()
 	}
 	w := c.width - 2
 	lines, rows := c.reportHead(w), 0
@@ -343,7 +343,9 @@ func (c *Console) deleted(got act.Deleted, what, field, id, stays string) func(*
 func (c *Console) mayReveal() bool {
 	return c.report != nil && !c.report.task.running() && !c.report.revealed && (c.report.head != nil || c.report.body != nil)
 }
-func (c *Console) mayMask() bool { return c.report != nil && c.report.revealed }
+func (c *Console) reportRuns() bool   { return c.report.task.running() }
+func (c *Console) reportStands() bool { return !c.report.task.running() }
+func (c *Console) mayMask() bool      { return c.report != nil && c.report.revealed }
 
 func (c *Console) mayReadResponse() bool {
 	return c.hasOffice() && c.own() && c.turn.ResponseID() != "" && c.turn.Endpoint() != ""

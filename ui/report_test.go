@@ -50,6 +50,9 @@ func TestReconcileSaysWhereThereIsNothingToAsk(t *testing.T) {
 	atWork(t, 120, 30, aipd.Options{}, nil, func(b *bench) {
 		b.watches(hermes.OpChatStream, `{"prompt":"hi","recording":"chat_disconnect"}`)
 		b.shows("INCOMPLETE", "R reconcile")
+		b.press("v")
+		b.shows("R reads the action and its stored provider state again, and sends nothing")
+		b.press("esc")
 		b.press("R")
 		b.pass(5 * time.Second)
 		b.shows("not asked", "the request named no session", "its outcome stays unknown", "escalate with the action's ID")

@@ -121,9 +121,8 @@ func conflictOf(t *testing.T, rows []model.Row, seq uint64) model.Row {
 	return model.Row{}
 }
 
-func TestScreenWithoutBoxesOrGlyphs(t *testing.T) {
+func TestScreenWithoutGlyphs(t *testing.T) {
 	for name, look := range map[string]func(*Config){
-		"plain": func(c *Config) { c.Look.PlainScreen = true },
 		"ascii": func(c *Config) { c.Look.ASCII = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,31 +134,4 @@ func TestScreenWithoutBoxesOrGlyphs(t *testing.T) {
 			golden.RequireEqual(t, []byte(screen))
 		})
 	}
-}
-
-// A plain screen shows one thing at a time, in words.
-func TestAPlainScreenIsReadable(t *testing.T) {
-	for name, keys := range map[string][]string{"tools": {"2"}, "verdict": {"v"}, "cancel": {"c"}, "palette": {":"}} {
-		t.Run(name, func(t *testing.T) {
-			var screen string
-			bubble(t, "chat_tools", 80, 24, func(c *Config) { cancelling(act.Cancelled{}, nil)(c); c.Look.PlainScreen = true }, func(d *driver, rows []model.Row) {
-				d.play(rows[:40])
-				d.press(keys...)
-				screen = d.screen()
-			})
-			golden.RequireEqual(t, []byte(screen))
-		})
-	}
-}
-
-func TestNothingMovesByItselfOnAPlainScreen(t *testing.T) {
-	bubble(t, "chat_tools", 80, 24, func(c *Config) { c.Look.PlainScreen = true }, func(d *driver, rows []model.Row) {
-		d.play(rows[:40])
-		d.pass(2 * time.Second)
-		before, screen := d.updates, d.screen()
-		d.pass(time.Minute)
-		if d.updates != before || d.screen() != screen {
-			t.Errorf("%d updates, or the screen changed by itself", d.updates-before)
-		}
-	})
 }

@@ -158,7 +158,7 @@ func (s *sheet) factLines(w int) []string {
 
 // view draws the sheet into w by h cells, the frame included.
 func (s *sheet) view() []string {
-	note, footer := "masked, r reveals", ""
+	note, footer := s.st.masked(), ""
 	if s.revealed {
 		note = "REVEALED, r masks"
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -154,6 +155,33 @@ func TestWrappedTextIsWholeAndFits(t *testing.T) {
 			if got, want := joined.String(), strings.TrimSuffix(x.s, "\n"); got != want {
 				t.Errorf("%q at %d: joined %q", s, w, got)
 			}
+		}
+	}
+}
+
+// The rest of a long value stands below its beginning, and nothing of it is lost.
+func TestAWrappedValueHangsBelowItsBeginning(t *testing.T) {
+	value := strings.Repeat("0123456789 漢字 ", 20)
+	raw, err := json.Marshal(map[string]any{"outer": map[string]any{"key": value}, strings.Repeat("long", 20): value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []int{1, 2, 9, 20, 37, 80} {
+		tr := newTree(raw, [2]string{"-", "+"})
+		tr.resize(w, 200)
+		var whole string
+		for i := range tr.text.starts {
+			line, starts := tr.text.line(i)
+			if n := width(line); n > max(w, 2) {
+				t.Fatalf("width %d: a line of %d cells", w, n)
+			}
+			if !starts && !strings.HasPrefix(line, strings.Repeat(" ", min(len("  key  "), w/2, max(0, w-2)))) {
+				t.Errorf("width %d: %q does not hang", w, line)
+			}
+			whole += strings.ReplaceAll(line, " ", "")
+		}
+		if strings.Count(whole, strings.ReplaceAll(value, " ", "")) != 2 {
+			t.Errorf("width %d: the values are not whole", w)
 		}
 	}
 }

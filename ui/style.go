@@ -53,9 +53,10 @@ type styles struct {
 	border, borderFocus    ink
 	title, titleFocus      ink
 	selected, cursor       ink
-	match                  ink // what a search found
-	alarm                  ink // what must not be overlooked
-	aside                  ink // what is shown is not what is now
+	match                  ink    // what a search found
+	here, chosen           string // marks for what is said, or ""
+	alarm                  ink    // what must not be overlooked
+	aside                  ink    // what is shown is not what is now
 
 	words map[model.Word]ink
 	marks map[model.Mark]ink
@@ -105,6 +106,20 @@ func newStyles(l Look) styles {
 		}
 	}
 	return s
+}
+
+// speak makes the styles those of lines that are said, not seen.
+func (s *styles) speak() {
+	s.here, s.chosen = markHere, markChosen
+	s.selected = ink{markChosen, ""}
+}
+
+// masked is what is said where content is masked.
+func (s *styles) masked() string {
+	if s.here != "" {
+		return "masked" // and stays so
+	}
+	return "masked, r reveals"
 }
 
 // The inks and glyphs of states. One that is not known is dim, and has the glyph

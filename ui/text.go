@@ -14,13 +14,18 @@ type text struct {
 	s      string
 	width  int
 	starts []int // byte offset of each line
+	hangs  []int // of each line before it is wrapped: cells by which what is wrapped stands further in; nil for none
+	pads   []int // of each line, from those
 	height int
 	top    int
 }
 
 // newText returns the text wrapped at width. s must have passed package safe.
-func newText(s string, width int) *text {
-	t := &text{s: strings.ReplaceAll(s, "\t", "    ")}
+func newText(s string, width int) *text { return newHanging(s, nil, width) }
+
+// newHanging is newText with further lines that hang.
+func newHanging(s string, hangs []int, width int) *text {
+	t := &text{s: strings.ReplaceAll(s, "\t", "    "), hangs: hangs}
 	t.wrap(width)
 	return t
 }
@@ -45,7 +50,11 @@ func (t *text) resize(width, height int) {
 
 func (t *text) wrap(width int) {
 	t.width = max(width, 1)
-	t.starts = append(t.starts[:0], 0)
+	t.starts, t.pads = append(t.starts[:0], 0), t.pads[:0]
+	line, pad := 0, t.hang(0)
+	if t.hangs != nil {
+		t.pads = append(t.pads, 0)
+	}
 	cells := 0
 	for i := 0; i < len(t.s); {
 		c := t.s[i]
@@ -54,6 +63,11 @@ func (t *text) wrap(width int) {
 			cells = 0
 			if i < len(t.s) {
 				t.starts = append(t.starts, i)
+				if t.hangs != nil {
+					line++
+					pad = t.hang(line)
+					t.pads = append(t.pads, 0)
+				}
 			}
 			continue
 		}
@@ -65,11 +79,22 @@ func (t *text) wrap(width int) {
 		}
 		if cells > 0 && cells+w > t.width {
 			t.starts = append(t.starts, i)
-			cells = 0
+			cells = pad
+			if t.hangs != nil {
+				t.pads = append(t.pads, pad)
+			}
 		}
 		cells += w
 		i += n
 	}
+}
+
+// hang is how far in the wrapped rest of a line stands: at most in the middle.
+func (t *text) hang(line int) int {
+	if line < len(t.hangs) {
+		return min(t.hangs[line], t.width/2, max(0, t.width-2))
+	}
+	return 0
 }
 
 func (t *text) move(m motion) {
@@ -82,7 +107,11 @@ func (t *text) line(i int) (s string, starts bool) {
 	if i+1 < len(t.starts) {
 		to = t.starts[i+1]
 	}
-	return strings.TrimSuffix(t.s[from:to], "\n"), from == 0 || t.s[from-1] == '\n'
+	s = strings.TrimSuffix(t.s[from:to], "\n")
+	if t.pads != nil {
+		s = strings.Repeat(" ", t.pads[i]) + s
+	}
+	return s, from == 0 || t.s[from-1] == '\n'
 }
 
 // view returns the lines in sight, JSON keys and what was searched for set apart.

@@ -177,7 +177,7 @@ func (c *Console) transcriptView(h int) []string {
 		if t.got.Count >= 0 {
 			count = number(t.got.Count)
 		}
-		masked := "masked, r reveals"
+		masked := st.masked()
 		if b.revealed {
 			masked, f.alarm = "REVEALED, r masks", true
 		}

@@ -202,6 +202,7 @@ func (t *tree) lay() {
 	}
 	t.lines = t.lines[:0]
 	var b strings.Builder
+	var hangs []int
 	from := 0
 	if len(t.nodes) > 1 {
 		from = 1 // the root is what the view is of
@@ -214,7 +215,9 @@ func (t *tree) lay() {
 			b.WriteByte('\n')
 		}
 		t.lines = append(t.lines, i)
-		b.WriteString(t.line(i))
+		line := t.line(i)
+		b.WriteString(line)
+		hangs = append(hangs, ansi.StringWidth(line[:len(line)-len(t.nodes[i].value)]))
 		if n := &t.nodes[i]; n.folded {
 			i = n.end
 		} else {
@@ -222,7 +225,7 @@ func (t *tree) lay() {
 		}
 	}
 	t.cursor = max(0, min(t.cursor, len(t.lines)-1))
-	t.text = newText(b.String(), t.w)
+	t.text = newHanging(b.String(), hangs, t.w)
 	t.owner = t.owner[:0]
 	line := -1
 	for i := range t.text.starts {

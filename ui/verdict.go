@@ -127,6 +127,9 @@ func (c *Console) verdictLines(w int, keys bool) []string {
 			out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.text, safe.Line(line), w)...)
 		}
 	}
+	if keys && c.shouldReconcile() {
+		out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.dim, "R reads the action and its stored provider state again, and sends nothing", w)...)
+	}
 	if other, why := c.turn.Successor(); other != "" {
 		out = append(out, "")
 		out = append(out, hang("   "+st.accent.in(st.glyphs.Chosen)+" ", st.text, "judge "+brief(other)+" instead: "+safe.Line(why), w)...)

@@ -61,7 +61,7 @@ func newPalette(c *Console) *palette {
 	p := &palette{st: &c.styles, input: newInput()}
 	at := map[intent]int{}
 	for _, b := range c.cfg.Keys.table() {
-		works := b.where&c.underHelp() != 0 && (b.when == nil || b.when(c))
+		works := b.worksIn(c, c.underHelp())
 		cmd := command{b.intent, actionNames[b.intent], b.Help().Desc, b.Help().Key, works}
 		i, ok := at[b.intent]
 		switch {

@@ -170,7 +170,11 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 		}
 		return nil, err
 	case notSent(err):
-		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
+		err = fmt.Errorf("%w: %w", ErrNotSent, err)
+		if jerr := a.record(ctx, model.RowSettled, &model.Settled{Code: model.CodeNotSent}); jerr != nil {
+			return nil, errors.Join(err, jerr)
+		}
+		return nil, err
 	case err != nil && ctx.Err() == nil:
 		return nil, nil // the daemon may have taken it: the original ID is asked, by watching
 	case err != nil:
@@ -202,7 +206,7 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 func TurnedAway(err error) bool {
 	var e *client.Error
 	if !errors.As(err, &e) {
-		return false
+		return errors.Is(err, ErrNotSent)
 	}
 	switch e.Code {
 	case "action.id_conflict", "replay.message_id":

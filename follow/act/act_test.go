@@ -153,7 +153,7 @@ func TestWhatTheAnswerToASubmissionLeavesInTheJournal(t *testing.T) {
 		"another action's result":         {answer: aip.Answer{Result: &aip.Result{ActionID: "act_other", Status: "completed"}}, want: []model.RowKind{model.RowReplay}},
 		"a lost answer is not a failure":  {err: errors.New("connection reset")},
 		"a passing trouble is not one":    {err: &client.Error{HTTPStatus: 503, Category: "temporary", Code: "storage.unavailable"}},
-		"no connection: nothing was sent": {err: &net.OpError{Op: "dial", Err: errors.New("refused")}, fails: act.ErrNotSent},
+		"no connection: nothing was sent": {err: &net.OpError{Op: "dial", Err: errors.New("refused")}, fails: act.ErrNotSent, want: []model.RowKind{model.RowSettled}},
 		"a refusal is an outcome":         {err: errRefused, want: []model.RowKind{model.RowError, model.RowSettled}, fails: errRefused},
 		"one by the web framework, too":   {err: errTooLarge, want: []model.RowKind{model.RowError, model.RowSettled}, fails: errTooLarge},
 		"an ID that is another action's":  {err: errTaken, want: []model.RowKind{model.RowError}, fails: errTaken},

@@ -359,6 +359,13 @@ func (c *Caller) again(ctx context.Context, op hermes.Operation, id string) (Rep
 		if hermes.Target(op, k.Request.Input) != id {
 			continue
 		}
+		turn, err := c.turn(ctx, k.Action)
+		if err != nil {
+			return Reply{}, false, err
+		}
+		if turn.Refused() != "" {
+			continue // it was not asked, after all
+		}
 		c.tell(Notice{Kind: NoticeOriginal, Action: k.Action, Text: "this was asked before, and is not asked again: the original action is read: " + k.Action})
 		r, err := c.outcome(ctx, op, k.Action)
 		r.Key = k.Request.IdempotencyKey

@@ -34,8 +34,8 @@ func (r Reconciled) Lines(id func(string) string) []Line {
 	word := func(w model.Word) string { return strings.ReplaceAll(string(w), "_", " ") }
 	out := []Line{
 		{"journal", word(r.Before.Word), r.Before.Reason},
-		{"stream", fmt.Sprintf("%d chunks", r.Turn.Chunks()), fmt.Sprintf("%d characters, %d tools, finish %s",
-			utf8.RuneCountInString(r.Turn.Text()), len(r.Turn.Tools()), cmp.Or(r.Turn.FinishReason(), "-"))},
+		{"stream", model.Count(r.Turn.Chunks(), "chunk", "chunks"), fmt.Sprintf("%s, %s, finish %s",
+			model.Count(utf8.RuneCountInString(r.Turn.Text()), "character", "characters"), model.Count(len(r.Turn.Tools()), "tool", "tools"), cmp.Or(r.Turn.FinishReason(), "-"))},
 		{"daemon", string(r.Status.State), "result " + r.Result},
 	}
 	if r.Verdict.Word != r.Before.Word {

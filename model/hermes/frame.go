@@ -509,14 +509,6 @@ func raised(flag json.RawMessage) bool { return !isNull(flag) && string(flag) !=
 // denied reports whether a flag of success is there and not up.
 func denied(flag json.RawMessage) bool { return !isNull(flag) && string(flag) != "true" }
 
-// Failed reports whether the error or hermes member of a whole reply tells of a
-// failure, and its code.
-func Failed(reply json.RawMessage) (bool, string) {
-	var ev event
-	_ = aip.UnmarshalLast(reply, &ev)
-	return failed(ev.Error, ev.Hermes)
-}
-
 // Label names the frame as family.event in lower case, or other.
 func (f Frame) Label() string {
 	if f.Kind == KindClosed {

@@ -135,7 +135,7 @@ func (l *lateAnswer) filter(msg tea.Msg) tea.Msg {
 		return nil
 	}
 	l.dropped += len(key.Runes)
-	if key.Type != tea.KeyRunes || strings.Trim(string(key.Runes), "0123456789abcdefABCDEFrgb:;/") != "" || l.dropped > maxAnswer {
+	if key.Type != tea.KeyRunes || strings.Trim(string(key.Runes), "0123456789abcdefABCDEFrg:;/") != "" || l.dropped > maxAnswer {
 		l.due.Store(false)
 		return msg
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -25,12 +26,11 @@ type calling struct {
 	timeout  time.Duration
 }
 
-func (o *calling) flags(cmd *cobra.Command, a *app) {
+func (o *calling) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.endpoint, "endpoint", "", "Hermes `endpoint` (default: the only one that the daemon offers)")
 	f.BoolVar(&o.reveal, "reveal", false, "show content and IDs as they are")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this `time`, such as 90s (exit 124, or 16 while an approval is awaited)")
-	_ = cmd.RegisterFlagCompletionFunc("endpoint", a.completeEndpoints)
 }
 
 // desk opens the desk and a caller at the endpoint that is meant.
@@ -103,8 +103,11 @@ func (d *desk) caller(endpoint string) *act.Caller {
 		Open: func(ctx context.Context, action string) (act.Journal, error) { return d.hold(ctx, action) },
 		Tell: func(n act.Notice) {
 			text := n.Text
-			if n.Kind == act.NoticeWarning {
+			switch n.Kind {
+			case act.NoticeWarning:
 				text = "warning: " + text
+			case act.NoticeOriginal:
+				text += " (--again asks anew)"
 			}
 			fmt.Fprintf(d.err, "aipscope: %s\n", oneLine(text))
 		},
@@ -210,12 +213,14 @@ func (d *desk) object(kind, id string, r act.Reply, original bool, v veil) error
 }
 
 // indented prints JSON for a person, with nothing in it that a terminal obeys.
-func (d *desk) indented(raw json.RawMessage) error {
+func (d *desk) indented(raw json.RawMessage) error { return writeIndented(d.out, raw) }
+
+func writeIndented(w io.Writer, raw json.RawMessage) error {
 	escaped, err := safe.JSON(nil, raw)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = d.out.Write(append(safe.Indent(escaped), '\n'))
+	_, err = w.Write(append(safe.Indent(escaped), '\n'))
 	return err
 }
 

@@ -77,6 +77,15 @@ func refusal(end act.Cancelled) *client.Error {
 	return e
 }
 
+// cancelLine is what became of an action, as JSON.
+type cancelLine struct {
+	Type     string  `json:"type"`
+	ActionID string  `json:"action_id"`
+	Outcome  act.End `json:"outcome"`
+	State    *string `json:"state"`
+	Code     *string `json:"code"` // of a refusal
+}
+
 func (a *app) printCancel(action string, end act.Cancelled) error {
 	switch end.End {
 	case act.EndCancelled:
@@ -90,7 +99,7 @@ func (a *app) printCancel(action string, end act.Cancelled) error {
 		a.code = 12
 	}
 	if a.set.Output == "json" {
-		return writeJSON(a.out, map[string]any{"type": "cancel", "action_id": action, "outcome": end.End, "state": orNull(end.State), "code": orNull(end.Code)})
+		return writeJSON(a.out, cancelLine{"cancel", action, end.End, orNull(end.State), orNull(end.Code)})
 	}
 	_, err := fmt.Fprintf(a.out, "%s: %s\n", safe.Line(action), safe.Line(cancelWords(end)))
 	return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"aipscope/follow/act"
 	"aipscope/model/hermes"
@@ -106,43 +105,4 @@ func (d *desk) terms(ctx context.Context, capability string, unlisted bool) (act
 	}
 	fmt.Fprintf(d.err, "aipscope: warning: the daemon's manifest does not name %s%s\n", safe.Line(capability), safe.Line(hint))
 	return act.Offer{}, nil
-}
-
-// completionTime is how long the shell waits for a daemon.
-const completionTime = 2 * time.Second
-
-// offered are the daemon's capabilities, for completion by the shell.
-func (a *app) offered(cmd *cobra.Command) []act.Offer {
-	if a.prepare() != nil {
-		return nil
-	}
-	c, _, err := a.connect()
-	if err != nil {
-		return nil
-	}
-	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
-	defer stop()
-	offers, err := act.Offers(ctx, c)
-	if err != nil {
-		return nil
-	}
-	return offers
-}
-
-func (a *app) completeCapabilities(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var ids []string
-	if len(args) == 0 {
-		for _, o := range a.offered(cmd) {
-			ids = append(ids, cobra.CompletionWithDesc(safe.Line(o.ID), o.Terms()))
-		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) completeEndpoints(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, endpoint := range act.Endpoints(a.offered(cmd)) {
-		names = append(names, safe.Line(endpoint))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

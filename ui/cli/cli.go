@@ -45,6 +45,7 @@ type app struct {
 	closers    []func() error
 	code       int
 
+	keeps  bool                    // a console has a keeper beside it
 	end    context.CancelCauseFunc // of the run: with a fault, or nil for a reader who left
 	screen atomic.Pointer[screen]  // while a console has the terminal
 	late   atomic.Bool             // the terminal was asked for its background, and has not answered
@@ -53,7 +54,10 @@ type app struct {
 // Main runs one command line and returns the exit code. recordings holds the
 // streams of the demo, below hermes/ and generations/.
 func Main(recordings fs.FS, args []string, in io.Reader, out, errOut io.Writer) int {
-	a := &app{recordings: recordings, in: in, out: &output{out}, tty: terminal(out), err: errOut, getenv: os.Getenv, now: time.Now}
+	if len(args) == 1 && args[0] == keepCommand {
+		return keepTerminal()
+	}
+	a := &app{recordings: recordings, in: in, out: &output{out}, tty: terminal(out), err: errOut, getenv: os.Getenv, now: time.Now, keeps: keepCommand != ""}
 	ctx, stop := a.untilSignal(context.Background())
 	defer stop()
 	return a.run(ctx, args)
@@ -138,8 +142,9 @@ after any disconnect or crash.`,
 		a.demoCommand(), a.watchCommand(), a.submitCommand(), a.cancelCommand(), a.statusCommand(), a.actionsCommand(),
 		a.reconcileCommand(), a.responseCommand(), a.sessionCommand(), a.capabilitiesCommand(),
 		a.openCommand(), a.exportCommand(), a.journalCommand(), a.serveCommand(),
-		a.configCommand(),
+		a.doctorCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(),
 	)
+	a.completeAll(root)
 	return root
 }
 

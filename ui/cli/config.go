@@ -65,7 +65,7 @@ var allSettings = []setting{
 		text: func(s *settings) *string { return &s.Output }},
 	{name: "theme", example: `"light"`, about: "colour `theme`: dark, light, contrast, harbor or one of your own (default: by the terminal's background)",
 		text: func(s *settings) *string { return &s.Theme }},
-	{name: "plain_screen", about: "a screen without boxes, colours and the alternate screen", is: func(s *settings) *bool { return &s.PlainScreen }},
+	{name: "plain_screen", about: "print lines, for screen readers: no boxes, no colours, nothing drawn again", is: func(s *settings) *bool { return &s.PlainScreen }},
 	{name: "notify", values: []string{"bell", "desktop", "none"}, example: `"desktop"`, about: "`how` the console tells of a verdict: bell, desktop (OSC 9, in tmux a bell) or none",
 		text: func(s *settings) *string { return &s.Notify }},
 	{name: "mouse", about: "let the console have the mouse: the wheel moves, a click focuses a pane", is: func(s *settings) *bool { return &s.Mouse }},

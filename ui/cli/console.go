@@ -61,17 +61,34 @@ func (f *face) console() ui.Config {
 		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) { return allRows(ctx, f.log, after) }
 	}
 	cfg.Terminal = func(seq string) error {
-		s := f.screen.Load()
-		if s == nil {
-			return nil // it has ended
-		}
-		_, err := s.Write([]byte(seq)) // between two frames, never within one
-		return err
+		return f.onScreen(seq)
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
 	}
 	return cfg
+}
+
+// onScreen writes to the terminal while a console has it.
+func (a *app) onScreen(text string) error {
+	s := a.screen.Load()
+	if s == nil {
+		return nil // it has ended
+	}
+	_, err := s.send([]byte(text))
+	return err
+}
+
+// plainScreen reports whether the console prints lines and draws no frames.
+func (a *app) plainScreen() bool { return a.set.PlainScreen || a.look.PlainScreen }
+
+// printer takes what a plain screen says; a terminal in raw mode wants a carriage
+// return with each line feed.
+func (a *app) printer() *ui.Printer {
+	if !a.plainScreen() {
+		return nil
+	}
+	return ui.NewPrinter(func(text string) error { return a.onScreen(strings.ReplaceAll(text, "\n", "\r\n")) })
 }
 
 // export writes the action's journal to a file that is not there yet.
@@ -139,8 +156,7 @@ func (a *app) prepareLook() error {
 		look.Theme = themes.Auto(a.darkBackground())
 	} else {
 		var err error
-		own := os.DirFS(filepath.Join(xdg.ConfigHome, "aipscope", "themes"))
-		if look.Theme, err = themes.Load(a.set.Theme, own); err != nil {
+		if look.Theme, err = themes.Load(a.set.Theme, ownThemes()); err != nil {
 			return usage(err)
 		}
 	}

@@ -34,3 +34,23 @@ func exitOf(word model.Word) int {
 	}
 	return exitPending
 }
+
+// exitCodes are all of them, with what they mean, in the manual.
+var exitCodes = []struct {
+	code  int
+	means string
+}{
+	{exitOK, "accepted; or a command that watches nothing did what it was asked"},
+	{exitFailed, "the console itself failed"},
+	{exitUsage, "wrong usage, or a request that fails its check"},
+	{exitOf(model.Unconfirmed), "unconfirmed"},
+	{exitOf(model.Partial), "partial"},
+	{exitOf(model.Failed), "failed"},
+	{exitOf(model.Cancelled), "cancelled"},
+	{exitOf(model.Incomplete), "incomplete"},
+	{exitOf(model.Contradicted), "contradicted"},
+	{exitOf(model.AwaitingApproval), "awaiting approval at --timeout"},
+	{exitRefused, "refused: credentials or scope"},
+	{exitPending, "still pending at --timeout"},
+	{exitInterrupted, "interrupted, or left before the verdict"},
+}

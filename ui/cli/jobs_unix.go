@@ -28,10 +28,13 @@ func leaveBackground() { signal.Ignore(syscall.SIGTTOU) }
 type jobs struct {
 	ctx     context.Context // ended: the program is leaving
 	tty     *os.File
+	keeper  *keeper
 	resumed atomic.Bool // a SIGCONT is on its way that suspend knows of
 }
 
-func newJobs(ctx context.Context, tty *os.File) *jobs { return &jobs{ctx: ctx, tty: tty} }
+func newJobs(ctx context.Context, tty *os.File, k *keeper) *jobs {
+	return &jobs{ctx: ctx, tty: tty, keeper: k}
+}
 
 // watch takes the terminal again whenever the process was stopped from outside,
 // until done. SIGTSTP is not caught: the runtime would not give its effect back.
@@ -88,6 +91,8 @@ func (s suspend) Run() error {
 	cont := make(chan os.Signal, 1)
 	signal.Notify(cont, syscall.SIGCONT)
 	defer signal.Stop(cont)
+	s.keeper.tell(terminalTheirs)
+	defer s.keeper.tell(terminalOurs)
 	for {
 		s.resumed.Store(true)
 		// The whole group, as the terminal would at ctrl+z.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aipscope/follow"
+	"aipscope/model"
 	"aipscope/model/safe"
 	"aipscope/store"
 
@@ -122,8 +123,8 @@ func (a *app) printHealth(h store.Health, missing bool) error {
 	}
 	fmt.Fprintf(w, "size\t%.1f MB, of that write-ahead log %.1f MB\n", float64(h.Bytes)/1e6, float64(h.WAL)/1e6)
 	fmt.Fprintf(w, "version\tschema %d, SQLite %s\n", h.Schema, h.SQLite)
-	fmt.Fprintf(w, "holds\t%d actions, %d rows, %d chunks\n", h.Actions, h.Rows, h.Chunks)
-	fmt.Fprintf(w, "forgotten\t%d actions\n", h.Forgotten)
+	fmt.Fprintf(w, "holds\t%s, %s, %s\n", model.Count(h.Actions, "action", "actions"), model.Count(h.Rows, "row", "rows"), model.Count(h.Chunks, "chunk", "chunks"))
+	fmt.Fprintf(w, "forgotten\t%s\n", model.Count(h.Forgotten, "action", "actions"))
 	if h.Unwiped {
 		fmt.Fprintf(w, "to do\tbytes of what was removed may still be in the files: aipscope journal prune finishes it\n")
 	}
@@ -189,13 +190,25 @@ func parseAge(s string) (time.Duration, error) {
 
 var errAge = errors.New("it should be a time such as 30d, 2w or 12h")
 
+// prunedLine is an action that was forgotten, or stays because it is in use.
+type prunedLine struct {
+	Type     string `json:"type"`
+	ActionID string `json:"action_id"`
+	URL      string `json:"url"`
+}
+
 func (a *app) printPruned(done store.Pruned) error {
 	if a.set.Output == "json" {
-		for what, list := range map[string][]follow.Source{"forgotten": done.Removed, "in_use": done.InUse} {
-			for _, s := range list {
-				if err := writeJSON(a.out, map[string]any{"type": what, "action_id": s.Action, "url": s.URL}); err != nil {
-					return err
-				}
+		var lines []prunedLine
+		for _, s := range done.InUse {
+			lines = append(lines, prunedLine{"in_use", s.Action, s.URL})
+		}
+		for _, s := range done.Removed {
+			lines = append(lines, prunedLine{"forgotten", s.Action, s.URL})
+		}
+		for _, l := range lines {
+			if err := writeJSON(a.out, l); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -208,7 +221,7 @@ func (a *app) printPruned(done store.Pruned) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "%d actions forgotten\n", len(done.Removed))
+	_, err := fmt.Fprintf(a.out, "%s forgotten\n", model.Count(len(done.Removed), "action", "actions"))
 	return err
 }
 

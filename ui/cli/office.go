@@ -122,8 +122,8 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 	}
 }
 
-// submitted journals a checked request, sends it once, and begins to watch it. An
-// action that is known already is watched only.
+// submitted journals a checked request, begins to watch it, and sends it once. An
+// action that is known already is watched only: that is act.ErrKnown.
 func (t *table) submitted(ctx context.Context, action string, req model.Request) (ui.Config, error) {
 	which := ui.Listed{Action: action, URL: t.client.URL(), Capability: req.Capability}
 	holding, release := context.WithCancel(ctx)
@@ -135,7 +135,11 @@ func (t *table) submitted(ctx context.Context, action string, req model.Request)
 	actor := t.actor(log, action)
 	switch err := actor.Prepare(ctx, req, true); {
 	case errors.Is(err, act.ErrKnown):
-		return t.open(t.life, which)
+		cfg, err := t.open(t.life, which)
+		if err != nil {
+			return ui.Config{}, err
+		}
+		return cfg, act.ErrKnown
 	case err != nil:
 		return ui.Config{}, fmt.Errorf("submit %s: %w", action, err)
 	}
@@ -143,13 +147,17 @@ func (t *table) submitted(ctx context.Context, action string, req model.Request)
 	// It is sent and watched for as long as the console lives, whatever becomes of the
 	// form.
 	s := &sending{ctx: t.life, done: make(chan struct{})}
+	cfg, err := t.follow(t.life, which, s)
+	if err != nil {
+		return ui.Config{}, err
+	}
 	t.sending.Add(1)
 	t.spawn(func() {
 		defer t.sending.Done()
 		defer close(s.done)
 		s.err = actor.Post(t.life, req)
 	})
-	return t.follow(t.life, which, s)
+	return cfg, nil
 }
 
 // allRows reads an action's rows above a number.

@@ -13,6 +13,7 @@ import (
 	"aipscope/follow"
 	"aipscope/model"
 	"aipscope/model/aip"
+	"aipscope/model/hermes"
 	"aipscope/model/safe"
 )
 
@@ -30,6 +31,7 @@ type printer interface {
 type textPrinter struct {
 	out, err io.Writer
 	turn     *model.Turn
+	veil     veil // over what an action that is no turn answered with
 	safe     safe.Stream
 	printed  string // of the turn's text, before escaping
 	restarts int
@@ -85,11 +87,27 @@ func (p *textPrinter) verdict(v model.Verdict, b follow.Batch) error {
 	if _, err := io.WriteString(p.out, tail); err != nil {
 		return err
 	}
+	if err := p.object(); err != nil {
+		return err
+	}
 	if p.unlike {
 		fmt.Fprintln(p.err, "aipscope: a chunk came late: the text above is not the whole answer in its order; open the action to read it")
 	}
 	_, err := fmt.Fprintf(p.err, "%s %s: %s\n", safe.Line(p.turn.Action()), strings.ReplaceAll(string(v.Word), "_", " "), v.Reason)
 	return err
+}
+
+// object prints what an action that is no turn answered with. Whoever started a
+// run needs its ID.
+func (p *textPrinter) object() error {
+	raw := p.turn.Object()
+	if len(raw) == 0 {
+		return nil
+	}
+	if id := hermes.Field(raw, "run_id"); id != "" && p.turn.Operation() == hermes.OpRunStart {
+		fmt.Fprintf(p.err, "aipscope: run %s; its events are those of %s\n", safe.Line(id), safe.Line(hermes.OpRunEvents.Capability(p.turn.Endpoint())))
+	}
+	return writeIndented(p.out, p.veil.json(raw))
 }
 
 // jsonPrinter writes one object a line, in the order of life.
@@ -98,18 +116,23 @@ type jsonPrinter struct {
 	turn     *model.Turn
 	newOnly  bool // pass over what the journal held at the start
 	reveal   bool // print labels, arguments and raw data
+	veil     veil // over what an action that is no turn answered with
 	restarts int
 	steps    int
 	shown    map[string]model.ToolStatus
 }
 
-// writeJSON writes one line in which nothing can move a cursor.
-func writeJSON(w io.Writer, v any) error {
-	line, err := safe.JSON(nil, v)
+// versioned ends each line: the version of the format that output.schema.json describes.
+// It is raised when a member is removed or changes its meaning.
+const versioned = `,"version":1}` + "\n"
+
+// writeJSON writes one object as a line in which nothing can move a cursor.
+func writeJSON(w io.Writer, object any) error {
+	line, err := safe.JSON(nil, object)
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = w.Write(append(line, '\n'))
+	_, err = w.Write(append(line[:len(line)-1], versioned...))
 	return err
 }
 
@@ -283,6 +306,7 @@ type verdictLine struct {
 	Duplicates   int             `json:"duplicates"`
 	Conflicts    []uint64        `json:"conflicts"`
 	Reconnects   int             `json:"reconnects"`
+	Object       json.RawMessage `json:"object,omitempty"` // of an action that is no turn; masked without --reveal
 }
 
 // conditionsJSON keeps the conditions in their order.
@@ -323,7 +347,7 @@ func (p *jsonPrinter) verdict(v model.Verdict, b follow.Batch) error {
 		Conditions: v.Conditions, Advice: append([]string{}, v.Advice...), Text: t.Text(),
 		FinishReason: orNull(t.FinishReason()), ResponseID: orNull(t.ResponseID()), SessionID: orNull(t.SessionID()),
 		Usage: t.Usage().Raw, Tools: []toolLine{}, Chunks: t.Chunks(), Gaps: [][2]uint64{},
-		Duplicates: b.Duplicates, Conflicts: append([]uint64{}, t.Conflicts()...), Reconnects: b.Reconnects,
+		Duplicates: b.Duplicates, Conflicts: append([]uint64{}, t.Conflicts()...), Reconnects: b.Reconnects, Object: p.veil.json(t.Object()),
 	}
 	for _, tool := range t.Tools() {
 		l := toolLine{Key: tool.Key, Name: tool.Name, Status: tool.Status}

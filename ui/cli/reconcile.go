@@ -43,7 +43,7 @@ nothing is submitted again.`,
 			})
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }
 

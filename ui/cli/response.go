@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"aipscope/follow/act"
+	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
 
@@ -45,7 +46,7 @@ failed read permits it. Content is masked unless --reveal is given.`,
 			})
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }
 
@@ -60,7 +61,8 @@ func (d *desk) printResponse(id string, r act.Reply, v veil) error {
 				calls++
 			}
 		}
-		fmt.Fprintf(d.err, "aipscope: %s: %s, %d characters, %d tool calls\n", safe.Line(id), safe.Line(reply.Finish), len([]rune(reply.Text)), calls)
+		fmt.Fprintf(d.err, "aipscope: %s: %s, %s, %s\n", safe.Line(id), safe.Line(reply.Finish),
+			model.Count(len([]rune(reply.Text)), "character", "characters"), model.Count(calls, "tool call", "tool calls"))
 	}
 	return d.object("response", id, r, false, v)
 }
@@ -72,8 +74,8 @@ type deletion struct {
 	again bool
 }
 
-func (o *deletion) flags(cmd *cobra.Command, a *app) {
-	o.calling.flags(cmd, a)
+func (o *deletion) flags(cmd *cobra.Command) {
+	o.calling.flags(cmd)
 	cmd.Flags().StringVar(&o.key, "idempotency-key", "", "`key` of this exact request (default: one is made)")
 	cmd.Flags().BoolVar(&o.again, "again", false, "ask anew where the journal holds an earlier request for the same object")
 }
@@ -114,6 +116,6 @@ the same response, that one's result is read and nothing is sent (--again sends)
 				(*act.Caller).DeleteResponse)
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }

@@ -21,7 +21,8 @@ type screen struct {
 	*ui.SyncOutput
 	in, out *os.File
 	before  *term.State
-	plain   bool // no alternate screen: what is drawn stays
+	plain   bool // lines are printed, and no frames drawn
+	keeper  *keeper
 	broke   func(stack []byte)
 	lost    func(error)
 	direct  atomic.Bool // the frames' writer broke down: write past it
@@ -30,11 +31,22 @@ type screen struct {
 
 // Write is called in a goroutine of bubbletea's.
 func (s *screen) Write(p []byte) (n int, err error) {
+	if s.plain {
+		return len(p), nil // there is no frame, and modes are nothing to print
+	}
+	return s.send(p)
+}
+
+// send writes between two frames, never within one.
+func (s *screen) send(p []byte) (n int, err error) {
 	if s.given.Load() {
 		return len(p), nil
 	}
-	if s.direct.Load() {
-		return s.out.Write(p)
+	if s.plain || s.direct.Load() {
+		if n, err = s.out.Write(p); err != nil {
+			s.lost(err)
+		}
+		return n, err
 	}
 	defer func() {
 		if recover() != nil {
@@ -56,20 +68,24 @@ const endModes = "\x1b[?1002l\x1b[?1006l\x1b[?2026l\x1b[?7h\x1b[?2004l\x1b[0m\x1
 func (s *screen) rescue() {
 	s.given.Store(true)
 	_ = term.Restore(s.in.Fd(), s.before)
-	end := endModes + "\x1b[?1049l"
-	if s.plain {
-		// What was drawn may have been revealed.
-		end = endModes + "\x1b[H\x1b[J"
-	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		io.WriteString(s.out, end) // a terminal that takes nothing is no reason to stay
+		io.WriteString(s.out, s.ends()) // a terminal that takes nothing is no reason to stay
 	}()
 	select {
 	case <-done:
 	case <-time.After(200 * time.Millisecond):
 	}
+	s.keeper.letGo()
+}
+
+// ends is what ends all that the console turned on, and its frame.
+func (s *screen) ends() string {
+	if s.plain {
+		return "\r\n"
+	}
+	return endModes + "\x1b[?1049l"
 }
 
 // runScreen runs a model on the terminal until it quits, ctx ends, or timeout
@@ -80,13 +96,19 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 		return fmt.Errorf("read the terminal's state: %w", err)
 	}
 	s := &screen{
-		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.set.PlainScreen, broke: a.broke,
+		SyncOutput: ui.NewSyncOutput(out), in: in, out: out, before: before, plain: a.plainScreen(), broke: a.broke,
 		lost: func(error) { a.end(nil) }, // nobody sees the screen any more
+	}
+	if a.keeps {
+		if s.keeper, err = startKeeper(s, a.spawn); err != nil {
+			a.log.Warn("no keeper", "error", err) // a killed console leaves its terminal as it is, then
+		}
+		defer s.keeper.letGo()
 	}
 	a.screen.Store(s)
 	defer a.screen.Store(nil)
 	model := &guardedModel{inner: m, broke: a.broke}
-	jobs := newJobs(ctx, in)
+	jobs := newJobs(ctx, in, s.keeper)
 	late := &lateAnswer{due: &a.late}
 	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
 		if msg = late.filter(msg); msg == nil {
@@ -102,7 +124,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())
 	}
-	if a.set.Mouse {
+	if a.set.Mouse && !s.plain {
 		options = append(options, tea.WithMouseCellMotion())
 	}
 	program := tea.NewProgram(model, options...)

@@ -230,7 +230,30 @@ func parseFaults(names string) (aipd.Faults, error) {
 	return faults, nil
 }
 
+// faultLine and scenarioLine are rows of the lists as JSON.
+type faultLine struct {
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	About string `json:"about"`
+}
+
+type scenarioLine struct {
+	Type      string           `json:"type"`
+	Name      string           `json:"name"`
+	Operation hermes.Operation `json:"operation"`
+	Verdict   string           `json:"verdict"`
+}
+
 func (a *app) listFaults() error {
+	if a.set.Output == "json" {
+		for _, f := range aipd.AllFaults() {
+			if err := writeJSON(a.out, faultLine{"fault", f.Name, f.Param, f.About}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FAULT\tVALUE\tWHAT HAPPENS")
 	for _, f := range aipd.AllFaults() {
@@ -251,6 +274,14 @@ func (a *app) listScenarios(lib *replay.Library) error {
 				verdicts[strings.TrimSuffix(c[0], ".sse")] = c[5]
 			}
 		}
+	}
+	if a.set.Output == "json" {
+		for _, s := range lib.Scenarios() {
+			if err := writeJSON(a.out, scenarioLine{"scenario", s.Name, s.Operation, verdicts[s.Name]}); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SCENARIO\tOPERATION\tVERDICT")

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"aipscope/follow/act"
+	"aipscope/model"
 	"aipscope/model/hermes"
 	"aipscope/model/safe"
 
@@ -59,7 +60,7 @@ no list. Rows move between pages while they are read: each is shown once.`,
 			})
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	f := cmd.Flags()
 	f.IntVar(&list.Limit, "limit", act.DefaultPage, "rows of a page, 1 to 200")
 	f.IntVar(&list.Offset, "offset", 0, "rows to pass over, up to 1000000")
@@ -101,6 +102,10 @@ func (d *desk) printSessions(l act.SessionList, v veil) error {
 		return writeJSON(d.out, sessionsLine{"sessions", len(l.Sessions), l.Next, l.More, l.Repeated, l.Actions})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	ends := map[string]string{}
+	for _, s := range l.Sessions {
+		ends[s.ID] = s.EndReason
+	}
 	fmt.Fprintln(w, "SESSION\tTITLE\tSOURCE\tMESSAGES\tACTIVE\tSTATE\tKIND")
 	for _, s := range l.Sessions {
 		shown := hermes.SessionOf(v.json(s.Raw))
@@ -113,7 +118,7 @@ func (d *desk) printSessions(l act.SessionList, v veil) error {
 		case s.Root != "":
 			kind = "latest of " + v.id(s.Root)
 		case s.Parent != "":
-			kind = "child of " + v.id(s.Parent)
+			kind = childOf(ends[s.Parent]) + v.id(s.Parent)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", safe.Line(v.id(s.ID)), dash(shown.Title), dash(shown.Source), s.MessageCount, d.ago(s.Active),
 			safe.Line(state), safe.Line(kind))
@@ -126,6 +131,18 @@ func (d *desk) printSessions(l act.SessionList, v veil) error {
 	}
 	v.hint(d)
 	return nil
+}
+
+// childOf says what a row is to its parent, by how that ended (seed 002, "List
+// sessions"); a parent that is not listed tells nothing.
+func childOf(parentEnded string) string {
+	switch parentEnded {
+	case "compression":
+		return "continues "
+	case "branched":
+		return "branch of "
+	}
+	return "child of "
 }
 
 func (a *app) sessionCreateCommand() *cobra.Command {
@@ -143,7 +160,7 @@ from them.`,
 			return a.sessionObject(cmd, &o, func(ctx context.Context, c *act.Caller) (act.SessionReply, error) { return c.CreateSession(ctx, n) })
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&n.ID, "id", "", "`ID` of the new session")
 	f.StringVar(&n.Title, "title", "", "title, unique in the endpoint's database, at most 100 characters")
@@ -184,7 +201,7 @@ func (a *app) sessionGetCommand() *cobra.Command {
 			return a.sessionObject(cmd, &o, func(ctx context.Context, c *act.Caller) (act.SessionReply, error) { return c.Session(ctx, args[0]) })
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }
 
@@ -208,7 +225,7 @@ provider does not refuse them.`,
 			return a.sessionObject(cmd, &o, func(ctx context.Context, c *act.Caller) (act.SessionReply, error) { return c.PatchSession(ctx, p) })
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&title, "title", "", "new title; '' clears it")
 	f.StringVar(&p.EndReason, "end-reason", "", "why the session ends, `word`")
@@ -239,7 +256,7 @@ its continuation, whose ID is shown.`,
 			})
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }
 
@@ -334,7 +351,7 @@ Exit code 14 (incomplete) for any failure: something may have been written.`,
 			})
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&fork.Child, "id", "", "`ID` of the child (default: one is made)")
 	f.StringVar(&fork.Title, "title", "", "title of the child (default: the source's, numbered)")
@@ -392,7 +409,7 @@ func (d *desk) printFork(f act.Forked, failure error, v veil) error {
 			if !x.Session.Open() {
 				says = "ended: " + cmp.Or(shown.EndReason, "no reason")
 			}
-			says += fmt.Sprintf(", %d messages, title %s", x.Session.MessageCount, dash(shown.Title))
+			says += fmt.Sprintf(", %s, title %s", model.Count(x.Session.MessageCount, "message", "messages"), dash(shown.Title))
 			if x.Session.Parent != "" {
 				parent := "another session"
 				if x.Session.Parent == f.Source.ID {
@@ -429,6 +446,6 @@ the same session, that one's result is read and nothing is sent (--again sends).
 				(*act.Caller).DeleteSession)
 		},
 	}
-	o.flags(cmd, a)
+	o.flags(cmd)
 	return cmd
 }

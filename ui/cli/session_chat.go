@@ -47,7 +47,6 @@ stored: session messages shows what is there.`,
 	f.BoolVar(&o.stream, "stream", false, "stream the turn")
 	f.BoolVar(&o.exact, "exact", false, "this very session, also where it goes on in another one")
 	o.watch.flags(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("endpoint", a.completeEndpoints)
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +41,14 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 }
 
+// statusLine is the daemon's word, as it came, beside the journal's.
+type statusLine struct {
+	Type     string          `json:"type"`
+	ActionID string          `json:"action_id"`
+	Daemon   json.RawMessage `json:"daemon"`
+	Journal  *journalJSON    `json:"journal"`
+}
+
 // journalJSON is what the journal says of an action.
 type journalJSON struct {
 	Capability     *string    `json:"capability"`
@@ -49,6 +58,8 @@ type journalJSON struct {
 	Chunks         int        `json:"chunks"`
 	Last           string     `json:"last"`
 	IdempotencyKey *string    `json:"idempotency_key"`
+	ResponseID     *string    `json:"response_id"`
+	SessionID      *string    `json:"session_id"` // that Hermes named
 }
 
 func (d *desk) status(ctx context.Context, action string) error {
@@ -64,7 +75,8 @@ func (d *desk) status(ctx context.Context, action string) error {
 	if turn.Applied() > 0 {
 		v := turn.Verdict()
 		_, last := turn.Span()
-		held = &journalJSON{Capability: orNull(turn.Capability()), State: orNull(string(turn.State())), Verdict: v.Word, Reason: v.Reason, Chunks: turn.Chunks(), Last: stamp(last)}
+		held = &journalJSON{Capability: orNull(turn.Capability()), State: orNull(string(turn.State())), Verdict: v.Word, Reason: v.Reason, Chunks: turn.Chunks(), Last: stamp(last),
+			ResponseID: orNull(turn.ResponseID()), SessionID: orNull(turn.SessionID())}
 		if r := turn.Request(); r != nil {
 			held.IdempotencyKey = orNull(r.IdempotencyKey)
 		}
@@ -74,7 +86,7 @@ func (d *desk) status(ctx context.Context, action string) error {
 		return fmt.Errorf("status of %s: %w", action, err)
 	}
 	if d.set.Output == "json" {
-		return writeJSON(d.out, map[string]any{"type": "status", "action_id": action, "daemon": raw, "journal": held})
+		return writeJSON(d.out, statusLine{"status", action, raw, held})
 	}
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s\t%s\n", safe.Line(action), safe.Line(cmp.Or(s.CapabilityID, turn.Capability())))
@@ -82,7 +94,13 @@ func (d *desk) status(ctx context.Context, action string) error {
 	if held == nil {
 		fmt.Fprintf(w, "  journal\tnothing\t\n")
 	} else {
-		fmt.Fprintf(w, "  journal\t%s\t%s; %d chunks\n", words(held.Verdict), held.Reason, held.Chunks)
+		fmt.Fprintf(w, "  journal\t%s\t%s; %s\n", words(held.Verdict), held.Reason, model.Count(held.Chunks, "chunk", "chunks"))
+		if id := turn.ResponseID(); id != "" {
+			fmt.Fprintf(w, "  response\t%s\t\n", safe.Line(id))
+		}
+		if id := turn.SessionID(); id != "" {
+			fmt.Fprintf(w, "  session\t%s\t\n", safe.Line(id))
+		}
 	}
 	return w.Flush()
 }
@@ -139,6 +157,7 @@ type actionLine struct {
 	Chunks     int        `json:"chunks"`
 	Last       string     `json:"last"`
 	last       time.Time
+	held       bool // the journal has it
 }
 
 // listed bounds how many of the daemon's actions are asked for.
@@ -182,7 +201,7 @@ func listActions(ctx context.Context, c *client.Client, j *store.Journal) ([]*ac
 	lines := map[string]*actionLine{}
 	for _, h := range held {
 		lines[h.URL+" "+h.ID] = &actionLine{
-			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last,
+			Type: "action", ActionID: h.ID, URL: h.URL, Capability: orNull(h.Capability), Verdict: verdictOf(h), Chunks: h.Chunks, Last: stamp(h.Last), last: h.Last, held: true,
 		}
 	}
 	if c != nil {

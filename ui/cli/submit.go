@@ -48,9 +48,8 @@ submitted again. CAPABILITY may come from AIP_CAPABILITY_ID, the action ID from
 AIP_ACTION_ID.`,
 		Example: `  aipscope submit cap:hermes_agent:prod:chat_stream --input '{"prompt":"Summarize the incident notes.","session_id":"incident-214"}'
   aipscope submit cap:hermes_agent:prod:responses_stream --input @request.json --detach`,
-		Args:              maxOneArg("capability"),
-		ValidArgsFunction: a.completeCapabilities,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
+		Args: maxOneArg("capability"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSubmit(cmd.Context(), args, s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.input, "input", "", "the request as `JSON`, @FILE or - for standard input")
@@ -237,10 +236,14 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 	switch {
 	case given == "-":
 		from = "standard input"
-		raw, err = io.ReadAll(io.LimitReader(a.in, maxInput))
+		raw, err = readAtMost(a.in)
 	case given != "" && given[0] == '@':
 		from = given[1:]
-		raw, err = os.ReadFile(from)
+		var f *os.File
+		if f, err = os.Open(from); err == nil {
+			raw, err = readAtMost(f)
+			f.Close()
+		}
 	default:
 		return []byte(given), flag, nil
 	}
@@ -248,6 +251,16 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 		return nil, from, usage(fmt.Errorf("read %s: %w", from, err))
 	}
 	return raw, from, nil
+}
+
+// readAtMost reads all, or says that it is too large: a part would be something
+// else.
+func readAtMost(r io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(raw) > maxInput {
+		err = fmt.Errorf("it is larger than %d bytes", maxInput)
+	}
+	return raw, err
 }
 
 // submit journals, sends and watches a checked request.
@@ -264,7 +277,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		}
 		fmt.Fprintf(d.err, "aipscope: %s is known already: it is watched, nothing is sent\n", safe.Line(action))
 		if s.detach {
-			return nil
+			return d.submitted(action, req)
 		}
 		return d.watch(ctx, action, s.watch)
 	case err != nil:
@@ -276,7 +289,7 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 	defer stop()
 	d.spawn(func() { posted <- actor.Post(sending, req) })
 	if s.detach {
-		return d.detach(ctx, actor, posted)
+		return d.detach(ctx, actor, req, posted)
 	}
 	fmt.Fprintf(d.err, "aipscope: submitting %s\n", action)
 	watching, give := context.WithCancelCause(ctx)
@@ -318,7 +331,7 @@ func sameAsBefore(ctx context.Context, log *store.Log, action string, req model.
 }
 
 // detach stays until the daemon knows the action, and prints its ID.
-func (d *desk) detach(ctx context.Context, actor act.Actor, posted <-chan error) error {
+func (d *desk) detach(ctx context.Context, actor act.Actor, req model.Request, posted <-chan error) error {
 	wait := time.NewTicker(250 * time.Millisecond)
 	defer wait.Stop()
 	for {
@@ -327,15 +340,29 @@ func (d *desk) detach(ctx context.Context, actor act.Actor, posted <-chan error)
 			if err != nil {
 				return fmt.Errorf("submit %s: %w", actor.Action, err)
 			}
-			_, err = fmt.Fprintln(d.out, actor.Action)
-			return err
+			return d.submitted(actor.Action, req)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-wait.C:
 		}
 		if known, err := actor.Known(ctx); err == nil && known {
-			_, err := fmt.Fprintln(d.out, actor.Action)
-			return err
+			return d.submitted(actor.Action, req)
 		}
 	}
+}
+
+// submittedLine is an action that the daemon has, and that nobody here watches.
+type submittedLine struct {
+	Type       string  `json:"type"`
+	ActionID   string  `json:"action_id"`
+	Capability string  `json:"capability"`
+	Key        *string `json:"idempotency_key"`
+}
+
+func (d *desk) submitted(action string, req model.Request) error {
+	if d.set.Output == "json" {
+		return writeJSON(d.out, submittedLine{"submitted", action, req.Capability, orNull(req.IdempotencyKey)})
+	}
+	_, err := fmt.Fprintln(d.out, safe.Line(action))
+	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
@@ -72,5 +73,20 @@ func TestTextTellsOfApprovalsAsTheyArrive(t *testing.T) {
 	}
 	if got := said.String(); got != "aipscope: "+turntest.Action+" waits for an approval; nothing runs until somebody decides\n" {
 		t.Errorf("said %q", got)
+	}
+}
+
+func TestInputThatIsTooLargeIsNotCut(t *testing.T) {
+	large := strings.NewReader(strings.Repeat(" ", maxInput) + "{}")
+	a := &app{in: large}
+	if _, _, err := a.readText("-", "--input"); err == nil || !strings.Contains(err.Error(), "standard input: it is larger than 16777216 bytes") {
+		t.Error(err)
+	}
+	file := t.TempDir() + "/input"
+	if err := os.WriteFile(file, bytes.Repeat([]byte("x"), maxInput+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.readText("@"+file, "--input"); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Error(err)
 	}
 }

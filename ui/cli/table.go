@@ -66,12 +66,12 @@ func (t *table) run(ctx context.Context, timeout time.Duration, watch ...ui.Conf
 		end()
 		t.sending.Wait()
 	}()
-	cfg := ui.DeskConfig{Keys: t.set.keymap, Look: t.look, Clock: t.now, Suspends: hasJobs, Endpoint: "journal alone"}
+	cfg := ui.DeskConfig{Printer: t.printer(), Keys: t.set.keymap, Look: t.look, Clock: t.now, Suspends: hasJobs, Endpoint: "journal alone"}
 	if t.client != nil {
 		cfg.Endpoint = t.client.URL()
 	}
 	if t.journal != nil {
-		cfg.List, cfg.Open, cfg.Office = t.list, t.open, t.office()
+		cfg.List, cfg.Judge, cfg.Open, cfg.Office = t.list, t.judge, t.open, t.office()
 	}
 	desk := ui.NewDesk(ctx, cfg, watch...)
 	defer t.close()
@@ -87,7 +87,7 @@ func (t *table) list(ctx context.Context) ([]ui.Listed, error) {
 	lines, err := listActions(ctx, t.client, t.journal)
 	out := make([]ui.Listed, len(lines))
 	for i, l := range lines {
-		out[i] = ui.Listed{Action: l.ActionID, URL: l.URL, Verdict: l.Verdict, Chunks: l.Chunks, Last: l.last}
+		out[i] = ui.Listed{Action: l.ActionID, URL: l.URL, Verdict: l.Verdict, Held: l.held, Chunks: l.Chunks, Last: l.last}
 		if l.Capability != nil {
 			out[i].Capability = *l.Capability
 		}
@@ -99,6 +99,23 @@ func (t *table) list(ctx context.Context) ([]ui.Listed, error) {
 		err = errors.New(explain(err))
 	}
 	return out, err
+}
+
+// judge works out the verdict of an action of the journal, and keeps it there.
+func (t *table) judge(ctx context.Context, which ui.Listed) (model.Word, error) {
+	log, err := t.journal.Log(ctx, follow.Source{URL: which.URL, Action: which.Action})
+	if err != nil {
+		return "", err
+	}
+	turn := model.NewTurn(which.Action)
+	for row, err := range log.All(ctx) {
+		if err != nil {
+			return "", err
+		}
+		turn.Apply([]model.Row{row})
+	}
+	word := turn.Verdict().Word
+	return word, log.SetVerdict(ctx, word, turn.Applied(), model.RulesVersion)
 }
 
 // open begins to watch an action of the list: live where the daemon at hand has
@@ -168,6 +185,8 @@ func (t *table) tell(ctx context.Context, desk *ui.Desk) map[*face]model.Verdict
 	shown := desk.Shown()
 	if shown != nil {
 		fmt.Fprint(t.out, shown.Final())
+	} else {
+		fmt.Fprint(t.out, desk.Rest())
 	}
 	verdicts := map[*face]model.Verdict{}
 	for _, c := range desk.Watched() {

@@ -9,6 +9,7 @@ import (
 
 	"aipscope/follow"
 	"aipscope/model"
+	"aipscope/model/mask"
 	"aipscope/model/safe"
 	"aipscope/store"
 
@@ -31,7 +32,7 @@ func (o *watchOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.answer, "answer-confirmed", false, "confirm that the answer was read and stands")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this `time`, such as 90s (exit 124, or 16 while an approval is awaited)")
 	f.BoolVar(&o.newOnly, "new-only", false, "json: leave out what the journal held at the start; the verdict is whole")
-	f.BoolVar(&o.reveal, "reveal", false, "json: print raw data, labels, arguments and results, too")
+	f.BoolVar(&o.reveal, "reveal", false, "json: print raw data, labels, arguments and results, too; what an action that is no turn answered with, unmasked")
 }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -159,9 +160,13 @@ func (f *face) show(ctx context.Context) (next string, err error) {
 // print is the face without a terminal.
 func (f *face) print(ctx context.Context) (next string, err error) {
 	turn := model.NewTurn(f.action)
-	var p printer = &textPrinter{out: f.out, err: f.err, turn: turn}
+	over := veil{mask.New(f.action)}
+	if f.options.reveal {
+		over = veil{}
+	}
+	var p printer = &textPrinter{out: f.out, err: f.err, turn: turn, veil: over}
 	if f.set.Output == "json" {
-		p = &jsonPrinter{out: bufio.NewWriterSize(f.out, 64<<10), turn: turn, newOnly: f.options.newOnly, reveal: f.options.reveal, shown: map[string]model.ToolStatus{}}
+		p = &jsonPrinter{out: bufio.NewWriterSize(f.out, 64<<10), turn: turn, newOnly: f.options.newOnly, reveal: f.options.reveal, veil: over, shown: map[string]model.ToolStatus{}}
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if f.options.timeout > 0 {

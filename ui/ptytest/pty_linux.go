@@ -4,6 +4,7 @@ package ptytest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,26 +37,42 @@ func OpenSilent(t testing.TB) *Terminal { return open(t, true) }
 
 func open(t testing.TB, silent bool) *Terminal {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	term, err := start(silent)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(term.Vanish)
+	return term
+}
+
+// New makes a terminal as Open does, which lives until it vanishes.
+func New() (*Terminal, error) { return start(false) }
+
+func start(silent bool) (*Terminal, error) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
 	var unlock, number int32
-	ioctl(t, master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
-	ioctl(t, master, syscall.TIOCGPTN, unsafe.Pointer(&number))
 	size := [4]uint16{40, 120}
-	ioctl(t, master, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
+	err = errors.Join(
+		ioctl(master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock)),
+		ioctl(master, syscall.TIOCGPTN, unsafe.Pointer(&number)),
+		ioctl(master, syscall.TIOCSWINSZ, unsafe.Pointer(&size)),
+	)
+	if err != nil {
+		return nil, err
+	}
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	kept.Lock()
 	kept.files = append(kept.files, tty)
 	kept.Unlock()
 	term := &Terminal{TTY: tty, master: master, ended: make(chan struct{}), more: make(chan struct{}), silent: silent}
 	go term.read()
-	t.Cleanup(term.Vanish)
-	return term
+	return term, nil
 }
 
 // kept are the programs' ends. They are not closed: bubbletea does not wait for
@@ -67,19 +84,21 @@ var kept struct {
 
 // ioctl does not ask for f's descriptor: that would make its reads block even a
 // close.
-func ioctl(t testing.TB, f *os.File, request uintptr, arg unsafe.Pointer) {
-	t.Helper()
+func ioctl(f *os.File, request uintptr, arg unsafe.Pointer) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	var errno syscall.Errno
-	err = conn.Control(func(fd uintptr) {
+	if err = conn.Control(func(fd uintptr) {
 		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(arg))
-	})
-	if err != nil || errno != 0 {
-		t.Fatalf("ioctl %#x: %v, %v", request, err, errno)
+	}); err != nil {
+		return err
 	}
+	if errno != 0 {
+		return fmt.Errorf("ioctl %#x: %w", request, errno)
+	}
+	return nil
 }
 
 func (t *Terminal) read() {
@@ -108,6 +127,17 @@ func (t *Terminal) Written() string {
 	return t.written.String()
 }
 
+// Take returns what was written since it was last called, and drops it. It waits for
+// something, for so long at most.
+func (t *Terminal) Take(most time.Duration) string {
+	t.Await(most, func(all string) bool { return all != "" })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.written.String()
+	t.written.Reset()
+	return all
+}
+
 // Wait stays until text was written behind the first from bytes.
 func (t *Terminal) Wait(tb testing.TB, from int, text string) {
 	tb.Helper()
@@ -117,26 +147,40 @@ func (t *Terminal) Wait(tb testing.TB, from int, text string) {
 // Until stays until what was written is good, and fails the test after a minute.
 func (t *Terminal) Until(tb testing.TB, what string, good func(written string) bool) {
 	tb.Helper()
-	late := time.After(time.Minute)
+	if !t.Await(time.Minute, good) {
+		all := t.Written()
+		tb.Fatalf("%q was not written to the terminal; the last that it got is\n%q", what, all[max(0, len(all)-4000):])
+	}
+}
+
+// Await stays until what was written is good, for so long at most.
+func (t *Terminal) Await(most time.Duration, good func(written string) bool) bool {
+	late := time.After(most)
 	for {
 		t.mu.Lock()
 		all, more := t.written.String(), t.more
 		t.mu.Unlock()
 		if good(all) {
-			return
+			return true
 		}
 		select {
 		case <-more:
 		case <-late:
-			tb.Fatalf("%q was not written to the terminal; the last that it got is\n%q", what, all[max(0, len(all)-4000):])
+			return false
 		}
 	}
+}
+
+// Press sends keys.
+func (t *Terminal) Press(keys string) error {
+	_, err := t.master.WriteString(keys)
+	return err
 }
 
 // Type sends keys.
 func (t *Terminal) Type(tb testing.TB, keys string) {
 	tb.Helper()
-	if _, err := t.master.WriteString(keys); err != nil {
+	if err := t.Press(keys); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -145,7 +189,9 @@ func (t *Terminal) Type(tb testing.TB, keys string) {
 func (t *Terminal) State(tb testing.TB) syscall.Termios {
 	tb.Helper()
 	var state syscall.Termios
-	ioctl(tb, t.TTY, syscall.TCGETS, unsafe.Pointer(&state))
+	if err := ioctl(t.TTY, syscall.TCGETS, unsafe.Pointer(&state)); err != nil {
+		tb.Fatal(err)
+	}
 	return state
 }
 
@@ -165,24 +211,15 @@ func (t *Terminal) Mark(tb testing.TB) {
 // written stops, too.
 func (t *Terminal) Stop(tb testing.TB) {
 	tb.Helper()
-	conn, err := t.TTY.SyscallConn()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var errno syscall.Errno
-	err = conn.Control(func(fd uintptr) {
-		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, tcxonc, tcooff)
-	})
-	if err != nil || errno != 0 {
-		tb.Fatalf("stop the terminal: %v, %v", err, errno)
+	if err := ioctl(t.TTY, tcxonc, tcooff); err != nil {
+		tb.Fatalf("stop the terminal: %v", err)
 	}
 }
 
-// TCXONC and TCOOFF of the kernel's terminal interface.
-const (
-	tcxonc = 0x540a
-	tcooff = 0
-)
+// TCXONC and TCOOFF of the kernel's terminal interface; the second is a number, 0.
+const tcxonc = 0x540a
+
+var tcooff unsafe.Pointer
 
 // Vanish takes the terminal away, as when its window is closed.
 func (t *Terminal) Vanish() {
