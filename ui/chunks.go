@@ -224,7 +224,7 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 		flag = st.signs.recovered
 	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:
 		flag, tone = st.signs.gap, st.word(model.Partial)
-	case later:
+	case later && !st.plain: // where it would be said again for the mark
 		flag = st.signs.later
 	}
 	seq := fillLeft(sequence(e.Sequence), wide)

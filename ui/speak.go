@@ -138,7 +138,6 @@ type said struct {
 	reason   string
 	segment  int // those before it are written,
 	bytes    int // and of its text so many
-	held     bool
 	stream   safe.Stream
 	steps    int // changes of tools
 	restarts int

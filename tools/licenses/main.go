@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -89,7 +88,11 @@ func document(dirs map[string]string) ([]byte, error) {
 	for _, m := range modules {
 		fmt.Fprintln(&b, m)
 	}
-	if err := licences(&b, "The Go standard library and runtime", runtime.GOROOT()); err != nil {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOROOT: %w", err)
+	}
+	if err := licences(&b, "The Go standard library and runtime", strings.TrimSpace(string(root))); err != nil {
 		return nil, err
 	}
 	for _, m := range modules {

@@ -346,7 +346,7 @@ func (d *doctor) journal(ctx context.Context, far *progress) {
 	}
 	far.store(j)
 	h, err := j.Check(ctx)
-	detail := fmt.Sprintf("%s, %.1f MB, %d actions, %d chunks", h.Path, float64(h.Bytes)/1e6, h.Actions, h.Chunks)
+	detail := fmt.Sprintf("%s, %.1f MB, %s, %s", h.Path, float64(h.Bytes)/1e6, model.Count(h.Actions, "action", "actions"), model.Count(h.Chunks, "chunk", "chunks"))
 	switch {
 	case err != nil:
 		d.fault("journal", checkFailed, err)

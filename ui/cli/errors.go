@@ -44,7 +44,7 @@ func explained(err error) (what, do string) {
 	var room *store.RoomError
 	var file fileError
 	switch {
-	case errors.As(err, &file):
+	case errors.As(err, &file) && !errors.Is(err, context.Canceled):
 	case stackOf(err) != nil:
 		what = (&fault{}).Error()
 	case errors.As(err, &failed):
