@@ -145,6 +145,9 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 		if err != nil {
 			h.fault("%s: %v", names[action], err)
 		}
+		if err := ctx.Err(); err != nil {
+			return err // the rows at hand end in order
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
