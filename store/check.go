@@ -142,7 +142,10 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 			}
 			return nil
 		})
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
 			h.fault("%s: %v", names[action], err)
 		}
 		if err := ctx.Err(); err != nil {
