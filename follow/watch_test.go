@@ -1123,6 +1123,36 @@ func TestACommitUnderWayThatFailsEndsTheWatch(t *testing.T) {
 	}
 }
 
+// slow is a journal that takes its time, and notices when its context ends.
+type slow struct{ *followtest.Log }
+
+func (s slow) Commit(ctx context.Context, after int64, rows []model.Row, cursor string) (follow.Committed, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.Log.Commit(ctx, after, rows, cursor)
+}
+
+// A commit that is under way when the stream ends is awaited.
+func TestACommitOutlivesItsStream(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		items := turn(6)
+		d := newFake(t, items)
+		wire := d.wire(0)
+		d.onFollow = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for part := range strings.SplitAfterSeq(wire, "\n\n") {
+				io.WriteString(w, part)
+				http.NewResponseController(w).Flush()
+				time.Sleep(time.Millisecond)
+			}
+			return true
+		}
+		s := collect(t, d.watch(t, slow{&followtest.Log{}}))
+		if s.last.Err != nil || len(s.rows) < len(items) {
+			t.Errorf("%d rows, %v", len(s.rows), s.last.Err)
+		}
+	})
+}
+
 type unreadable struct {
 	*followtest.Log
 	broken atomic.Bool
