@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -92,7 +93,8 @@ func (e inWords) Error() string { return explain(e.error) }
 func (e inWords) Unwrap() error { return e.error }
 
 // watch is what is seen of the action: its watch, until the submission is refused,
-// after which there is nothing to watch but what the journal held before.
+// after which there is nothing to watch but what the journal held before. A refusal
+// that the journal holds ends the watch by itself.
 func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.Batch, error) {
 	refused, begun := make(chan struct{}), make(chan struct{})
 	var begin sync.Once
@@ -102,7 +104,7 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 		case <-s.ctx.Done():
 			return
 		}
-		if s.err == nil {
+		if s.err == nil || act.TurnedAway(s.err) {
 			w.Poke() // the answer may tell more than the stream does
 			return
 		}
@@ -114,12 +116,26 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 		close(refused)
 		w.Close()
 	})
+	away := false // the journal says that the submission was refused
 	return func(ctx context.Context) (follow.Batch, error) {
 		b, err := w.Next(ctx)
 		if len(b.Rows) > 0 || b.Done {
 			begin.Do(func() { close(begun) })
 		}
-		if !b.Done || b.Err == nil {
+		away = away || slices.ContainsFunc(b.Rows, func(r model.Row) bool { return r.Settled != nil && r.Settled.Code != "" })
+		switch {
+		case b.Done && away && b.Err == nil:
+			select {
+			case <-s.done: // soon: the row was its last work
+			case <-ctx.Done():
+				return b, ctx.Err()
+			}
+			if s.err != nil {
+				b.Links = append(b.Links, follow.Link{State: follow.Refused, Reason: explain(s.err)})
+				b.Err = s.err
+			}
+			return b, err
+		case !b.Done || b.Err == nil:
 			return b, err
 		}
 		select {
