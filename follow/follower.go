@@ -415,7 +415,7 @@ func (f *follower) landed(c *flight) error {
 		f.count()
 	}
 	if c.frames > c.got.Duplicates { // something new: the link works
-		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
+		f.attempts, f.losses, f.lastCode, f.lastNews = 0, 0, "", time.Now()
 	}
 	return nil
 }
