@@ -145,6 +145,9 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 		if err != nil {
 			h.fault("%s: %v", names[action], err)
 		}
+		if ctx.Err() != nil { // few records may be left, which would be read all the same
+			return ctx.Err()
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
