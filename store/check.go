@@ -145,8 +145,8 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 		if err != nil {
 			h.fault("%s: %v", names[action], err)
 		}
-		if ctx.Err() != nil { // few records may be left, which would be read all the same
-			return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return err // the rows at hand end in order
 		}
 	}
 	if err := rows.Err(); err != nil {
