@@ -117,7 +117,7 @@ func (s *stream) more() error {
 func (s *stream) fetch() (piece, error) {
 	select {
 	case p := <-s.in:
-		return p, nil
+		return p, s.f.look(s.ctx)
 	default:
 	}
 	if err := s.f.push(s.ctx); err != nil {
