@@ -1,16 +1,10 @@
 package ui
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"slices"
-	"time"
 
-	"aipscope/follow/act"
 	"aipscope/model"
-	"aipscope/model/aip"
-	"aipscope/model/safe"
 
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -313,20 +307,6 @@ func (c *Console) masked() bool    { return !c.sheet.revealed }
 func (c *Console) revealed() bool  { return c.sheet.revealed }
 func (c *Console) pretty() bool    { return !c.sheet.raw }
 func (c *Console) rawShown() bool  { return c.sheet.raw }
-func (c *Console) mayCancel() bool {
-	return c.cfg.Cancel != nil && !c.cancelPending() && !c.turn.Settled()
-}
-func (c *Console) mayCancelNothing() bool {
-	return c.cfg.Cancel != nil && !c.cancelPending() && c.turn.Settled()
-}
-
-func (c *Console) mayAskCancel() bool { return !c.turn.Settled() }
-
-func (c *Console) mayConfirm() bool {
-	return c.cfg.Confirm != nil && c.turn.Settled() && c.verdict.Word == model.Unconfirmed
-}
-
-func (c *Console) confirmMarked() bool { return c.confirming.any() }
 
 // open opens what is selected: a tool or a chunk.
 func (c *Console) open() tea.Cmd {
@@ -461,122 +441,4 @@ func (c *Console) chunkTitle(e *model.Entry) string {
 		s += c.styles.between + "other content came too"
 	}
 	return s
-}
-
-// askCancel opens the dialog, or says that there is nothing to cancel.
-func (c *Console) askCancel() tea.Cmd {
-	if c.turn.Settled() {
-		c.notice("Nothing to cancel: the action has its outcome, "+wordText(c.verdict.Word)+".", c.styles.text)
-		return nil
-	}
-	c.cancelling = newCancelDialog(&c.styles)
-	return nil
-}
-
-func (c *Console) sendCancel() tea.Cmd {
-	reason := c.cancelling.reason()
-	c.cancelling = nil
-	c.cancelSent, c.cancelSentAt, c.cancelOutcome = true, c.now(), nil
-	c.notice("", ink{})
-	ctx, cancel := c.ctx, c.cfg.Cancel
-	return tea.Batch(c.tick(), func() tea.Msg {
-		out, err := cancel(ctx, reason)
-		return cancelMsg{out, err}
-	})
-}
-
-// cancelled takes the outcome in. Only the turn settles: where it says
-// otherwise, the turn is right.
-func (c *Console) cancelled(m cancelMsg) {
-	c.dirty = true
-	if m.err != nil {
-		c.cancelSent = false
-		if !errors.Is(m.err, context.Canceled) {
-			c.notice("The cancellation could not be sent: "+brief(m.err.Error()), c.styles.word(model.Failed))
-		}
-		return
-	}
-	c.cancelOutcome = &m.outcome
-}
-
-// cancelText says how the cancellation stands, or "".
-func (c *Console) cancelText(now time.Time) (string, ink) {
-	st := &c.styles
-	switch {
-	case !c.cancelSent:
-		return "", ink{}
-	case c.cancelOutcome == nil:
-		s := "cancelling"
-		if d := now.Sub(c.cancelSentAt); d >= 3*time.Second {
-			s += ", no answer for " + number(int(d/time.Second)) + " s"
-		}
-		return s + "…", st.word(model.AwaitingApproval)
-	}
-	o := *c.cancelOutcome
-	switch o.End {
-	case act.EndRefused:
-		if o.Code == "" {
-			return "the cancellation was refused", st.word(model.Failed)
-		}
-		return "the cancellation was refused: " + brief(o.Code), st.word(model.Failed)
-	case act.EndFinished:
-		return "it finished before the cancellation: " + brief(o.State), st.text
-	case act.EndGoesOn:
-		if c.turn.Settled() {
-			return "", ink{}
-		}
-		return "the daemon accepted the cancellation, the action has not ended yet", st.word(model.Unconfirmed)
-	case act.EndLost:
-		if c.turn.Settled() {
-			return "", ink{}
-		}
-		return "the answer to the cancellation was lost: whether the daemon took it is not known", st.word(model.Unconfirmed)
-	}
-	if r := c.turn.Result(); r != nil && r.Status != aip.ResultCancelled && c.verdict.Word != model.Cancelled {
-		return "it finished before the cancellation: " + safe.Line(string(r.Status)), st.text
-	}
-	if !c.turn.Settled() {
-		return "the daemon says cancelled, the outcome follows", st.word(model.Cancelled)
-	}
-	return "cancelled", st.word(model.Cancelled)
-}
-
-func (c *Console) sendConfirm() tea.Cmd {
-	said := c.confirming.said()
-	c.confirming = nil
-	return c.keepWord(said)
-}
-
-// keepWord journals what the operator says of all that was shown until now.
-func (c *Console) keepWord(said model.Confirmation) tea.Cmd {
-	said.Through = c.turn.Applied()
-	ctx, confirm := c.ctx, c.cfg.Confirm
-	return func() tea.Msg {
-		rows, err := confirm(ctx, said)
-		return confirmMsg{rows, err}
-	}
-}
-
-// confirmBefore journals what the operator confirmed beforehand, once there is
-// an outcome to confirm.
-func (c *Console) confirmBefore() tea.Cmd {
-	if c.saidBefore || !c.cfg.SaidEffects && !c.cfg.SaidAnswer || !c.mayConfirm() {
-		return nil
-	}
-	c.saidBefore = true
-	said := model.Confirmation{Answer: c.cfg.SaidAnswer}
-	if c.cfg.SaidEffects {
-		said.Tools = c.turn.ToolKeys()
-	}
-	return c.keepWord(said)
-}
-
-func (c *Console) confirmed(m confirmMsg) {
-	c.dirty = true
-	if m.err != nil {
-		c.notice("The confirmation was not kept: "+brief(m.err.Error()), c.styles.word(model.Failed))
-		return
-	}
-	c.apply(m.rows)
-	c.notice("Confirmed, and kept in the journal.", c.styles.word(model.Accepted))
 }

@@ -14,9 +14,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// noEnvironment is where no variable is set.
-func noEnvironment(string) string { return "" }
-
 func TestTheBackgroundIsAskedForAndNotWaitedForLong(t *testing.T) {
 	term := ptytest.Open(t)
 	before := term.State(t)

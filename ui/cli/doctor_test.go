@@ -18,6 +18,9 @@ import (
 	"aipscope/follow/client"
 )
 
+// noEnvironment is where no variable is set.
+func noEnvironment(string) string { return "" }
+
 // tried runs a command line that no environment plays into, with an empty config file and a
 // new journal before all that it gives.
 func tried(t *testing.T, args ...string) (code int, out, msg string) {
