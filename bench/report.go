@@ -17,8 +17,8 @@ import (
 func (b *bench) report(ctx context.Context, page *bytes.Buffer) error {
 	fmt.Fprintf(page, `# Performance
 
-Written by `+"`make bench`"+`: %s, %s, %s/%s, %d cores (%s), load %s at the start. Ratios are to what stands beside them in the same run; what was running
-meanwhile counts, so only ratios can be compared between machines. No test rests on these numbers.
+Written by `+"`make bench`"+`: %s, %s, %s/%s, %d cores (%s), load %s at the start. Ratios are to what stands beside them in the same run. Where the load is more
+than the cores, processes waited for each other: then CPU says more than time does. No test rests on these numbers.
 
 `, time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load())
 	for _, part := range []func(context.Context, *bytes.Buffer) error{b.streams, b.odd, b.answers, b.pressing, b.starting} {
@@ -39,16 +39,16 @@ func (b *bench) streams(ctx context.Context, page *bytes.Buffer) error {
 A finished action, each chunk with its event, read by `+"`watch --output json`"+` into a journal on disk, then opened from there; the same stream by %s, which keeps nothing.
 The first frame is the console's, on a terminal of 120x40, with words in it.
 
-| chunks | watch | CPU | memory | curl, jq | ratio | open, json | memory | first frame |
-|---|---|---|---|---|---|---|---|---|
+| chunks | watch | CPU | memory | curl, jq | CPU | ratio | of CPU | open, json | CPU | memory | first frame |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 `, peer)
 	for n := 1000; n <= b.most; n *= 10 {
 		s, err := b.stream(ctx, &provider{of: n})
 		if err != nil {
 			return fmt.Errorf("a stream of %d chunks: %w", n, err)
 		}
-		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", number(n), seconds(s.watch.wall), seconds(s.watch.cpu), megabytes(s.watch.memory),
-			seconds(s.peer.wall), ratio(s.watch.wall, s.peer.wall), seconds(s.open.wall), megabytes(s.open.memory), millis(s.first))
+		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", number(n), seconds(s.watch.wall), seconds(s.watch.cpu), megabytes(s.watch.memory),
+			seconds(s.peer.wall), seconds(s.peer.cpu), ratio(s.watch.wall, s.peer.wall), ratio(s.watch.cpu, s.peer.cpu), seconds(s.open.wall), seconds(s.open.cpu), megabytes(s.open.memory), millis(s.first))
 	}
 	page.WriteByte('\n')
 	return nil
@@ -56,7 +56,7 @@ The first frame is the console's, on a terminal of 120x40, with words in it.
 
 // odd are streams of another shape.
 func (b *bench) odd(ctx context.Context, page *bytes.Buffer) error {
-	page.WriteString("## Streams of another shape\n\n| stream | watch | CPU | memory | curl, jq | ratio | first frame |\n|---|---|---|---|---|---|---|\n")
+	page.WriteString("## Streams of another shape\n\n| stream | watch | CPU | memory | curl, jq | CPU | ratio | of CPU | first frame |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		name string
 		of   provider
@@ -68,8 +68,8 @@ func (b *bench) odd(ctx context.Context, page *bytes.Buffer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s | %s |\n", c.name, seconds(s.watch.wall), seconds(s.watch.cpu), megabytes(s.watch.memory),
-			seconds(s.peer.wall), ratio(s.watch.wall, s.peer.wall), millis(s.first))
+		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", c.name, seconds(s.watch.wall), seconds(s.watch.cpu), megabytes(s.watch.memory),
+			seconds(s.peer.wall), seconds(s.peer.cpu), ratio(s.watch.wall, s.peer.wall), ratio(s.watch.cpu, s.peer.cpu), millis(s.first))
 	}
 	page.WriteByte('\n')
 	return nil
@@ -78,7 +78,7 @@ func (b *bench) odd(ctx context.Context, page *bytes.Buffer) error {
 func (b *bench) answers(_ context.Context, page *bytes.Buffer) error {
 	page.WriteString(`## A long answer
 
-Markdown of a recorded turn, at 1,000 deltas a second, drawn every 33 ms at 100 columns. Beside it: one rendering of the whole text by glamour, and rendering all of it anew
+Markdown of a recorded turn, at 1,000 deltas a second, drawn every 33 ms at 100 columns; what an update, another width and a jump to the top take is CPU. Beside it: one rendering of the whole text by glamour, and rendering all of it anew
 for each drawing (where that ends in reasonable time).
 
 | answer | CPU | glamour once | ratio | anew each time | an update: median | p99 | most | 100th | last | memory | resize | its top |

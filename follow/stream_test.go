@@ -178,3 +178,15 @@ func TestAnEndlessResultIsNotReadForEver(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// A stream that always has more ready is left once the action is over, as one that is
+// silent.
+func TestAStreamThatAlwaysHasMoreIsLookedBeside(t *testing.T) {
+	past := time.Now().Add(-time.Hour)
+	f := &follower{over: true, opened: past, lastNews: past, lastLook: past}
+	s := &stream{f: f, ctx: t.Context(), in: make(chan piece, 1)}
+	s.in <- piece{n: 1}
+	if _, err := s.fetch(); !errors.Is(err, errState) {
+		t.Errorf("%v", err)
+	}
+}

@@ -104,7 +104,7 @@ func (es Entries) Search(sequence uint64) int {
 type slot struct {
 	row      int64
 	sequence uint64
-	at       int64 // in nanoseconds since 1970, or noTime
+	at       int64 // an instant
 	rare     *rare
 	textAt   uint32
 	added    uint32
@@ -146,7 +146,7 @@ func (t *Turn) pack(e *Entry) slot {
 		segment: int32(e.Segment), kind: t.nameAt(string(e.Kind)), name: t.nameAt(e.frame.Name), does: e.frame.Kind,
 		family: uint8(max(0, slices.Index(families, e.frame.Family))),
 	}
-	s.setTime(e.At)
+	s.at = instant(e.At)
 	s.flag(slotTimed, e.Timed)
 	s.flag(slotRecovered, e.Recovered)
 	s.flag(slotConflict, e.Conflict)
@@ -170,9 +170,7 @@ func (t *Turn) unpack(i int, segments []*Segment) Entry {
 		added: int(s.added), textAt: int(s.textAt),
 		frame: hermes.Frame{Family: families[s.family], Kind: s.does, Name: t.names[s.name]},
 	}
-	if s.at != noTime {
-		e.At = time.Unix(0, s.at).UTC()
-	}
+	e.At = timeOf(s.at)
 	switch r := s.rare; {
 	case r != nil:
 		e.frame.Text, e.frame.Message, e.frame.More, e.Tool, e.sub, e.digest = r.text, r.message, r.more, r.tool, r.sub, r.digest
@@ -199,12 +197,19 @@ func (s *slot) flag(flag uint8, on bool) {
 	}
 }
 
-// setTime keeps a time, if nanoseconds can tell it.
-func (s *slot) setTime(at time.Time) {
-	s.at = noTime
+// instant is a time in nanoseconds since 1970, if those can tell it, or noTime.
+func instant(at time.Time) int64 {
 	if y := at.Year(); y >= 1678 && y < 2262 {
-		s.at = at.UnixNano()
+		return at.UnixNano()
 	}
+	return noTime
+}
+
+func timeOf(instant int64) time.Time {
+	if instant == noTime {
+		return time.Time{}
+	}
+	return time.Unix(0, instant).UTC()
 }
 
 func (s *slot) sub() int {

@@ -42,7 +42,7 @@ type Turn struct {
 	slots     slots
 	names     []string // of kinds and events
 	nameOf    map[string]uint32
-	times     map[uint64]time.Time // of chunks whose event came first
+	times     map[uint64]int64 // instants of chunks whose event came first
 	chunks    int
 	gaps      []Gap
 	conflicts []uint64
@@ -73,7 +73,7 @@ type Turn struct {
 func NewTurn(action string) *Turn {
 	return &Turn{
 		action:         action,
-		times:          map[uint64]time.Time{},
+		times:          map[uint64]int64{},
 		unlike:         map[uint64][]int64{},
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
@@ -175,7 +175,7 @@ func (t *Turn) addChunk(r *Row) bool {
 	c := r.Chunk
 	e := Entry{Row: r.Number, Sequence: c.Sequence, Kind: c.Kind, Size: len(r.Raw), At: r.At, Segment: -1}
 	if at, ok := t.times[c.Sequence]; ok {
-		e.At, e.Timed = at, true
+		e.At, e.Timed = timeOf(at), true
 		delete(t.times, c.Sequence)
 	}
 	content := r.Content()
@@ -309,11 +309,11 @@ func (t *Turn) addEvent(ev *aip.Event) {
 	}
 	i, ok := t.find(seq)
 	if !ok {
-		t.times[seq] = ev.OccurredAt.Time
+		t.times[seq] = instant(ev.OccurredAt.Time)
 		return
 	}
 	s := t.slots.at(i)
-	s.setTime(ev.OccurredAt.Time)
+	s.at = instant(ev.OccurredAt.Time)
 	s.flags |= slotTimed
 	t.retimed(i)
 	if s.rare != nil && s.rare.tool != "" {

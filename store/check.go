@@ -142,10 +142,7 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 			}
 			return nil
 		})
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
+		if err != nil {
 			h.fault("%s: %v", names[action], err)
 		}
 		if err := ctx.Err(); err != nil {

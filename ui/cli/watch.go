@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"aipscope/follow"
@@ -148,9 +149,27 @@ func (f *face) close() {
 	}
 }
 
+// manyRows is from where on memory is worth more than time: a turn of a few hundred
+// thousand chunks.
+const manyRows = 400_000
+
+// thrifty has garbage collected sooner once there is much that is none.
+func thrifty(batches func(context.Context) (follow.Batch, error)) func(context.Context) (follow.Batch, error) {
+	rows := 0
+	return func(ctx context.Context) (follow.Batch, error) {
+		b, err := batches(ctx)
+		before := rows
+		if rows += len(b.Rows); before < manyRows && rows >= manyRows {
+			debug.SetGCPercent(40)
+		}
+		return b, err
+	}
+}
+
 // show runs the face to its end and sets the exit code; next is the action to
 // judge instead, or "".
 func (f *face) show(ctx context.Context) (next string, err error) {
+	f.batches = thrifty(f.batches)
 	if f.set.Output == "tui" {
 		return f.showConsole(ctx)
 	}
