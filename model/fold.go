@@ -258,8 +258,8 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 		return
 	}
 	s := t.segment(e, kind, message)
+	e.textAt, e.added = s.text.Len()-e.added, e.added+len(text)
 	s.text.WriteString(text)
-	e.added += len(text)
 	if kind != SegmentText {
 		return
 	}
@@ -337,8 +337,8 @@ func (t *Turn) closing(e *Entry, message, text string) {
 			return
 		}
 		s := t.segment(e, SegmentClosing, fmt.Sprint("closing ", e.Sequence))
+		e.textAt, e.added = s.text.Len(), len(text)
 		s.text.WriteString(text)
-		e.added += len(text)
 	}
 }
 

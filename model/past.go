@@ -17,8 +17,8 @@ const snapshotSpacing = 4096
 type snapshot struct {
 	n       int
 	chunks  int
-	last    time.Time // of those entries, the latest
-	retimed bool      // one of them has another time since
+	last    int64 // of their times, the latest
+	retimed bool  // one of them has another time since
 
 	fold
 	tail     Segment // the last segment but for its text, for others do not change
@@ -73,25 +73,18 @@ func (f *fold) copyMaps() {
 // measure counts the chunks of the k-th snapshot, and finds the latest time.
 func (t *Turn) measure(k int) {
 	s, from := &t.snapshots[k], 0
-	s.chunks, s.last, s.retimed = 0, time.Time{}, false
+	s.chunks, s.last, s.retimed = 0, noTime, false
 	if k > 0 {
 		before := &t.snapshots[k-1]
 		from, s.chunks, s.last = before.n, before.chunks, before.last
 	}
 	for i := from; i < s.n; i++ {
-		s.chunks, s.last = count(&t.entries[i], s.chunks, s.last)
+		e := t.slots.at(i)
+		s.last = max(s.last, e.at)
+		if e.flags&slotRecovered == 0 {
+			s.chunks++
+		}
 	}
-}
-
-// count adds an entry to the number of chunks and their latest time.
-func count(e *Entry, chunks int, last time.Time) (int, time.Time) {
-	if e.At.After(last) {
-		last = e.At
-	}
-	if !e.Recovered {
-		chunks++
-	}
-	return chunks, last
 }
 
 // retimed says that an entry has another time than when it was folded.
@@ -105,7 +98,7 @@ func (t *Turn) retimed(entry int) {
 // the rest came, without an outcome. It has the text and the tools of the
 // moment, and no entries of its own. The receiver shows the same after it as before.
 func (t *Turn) UpTo(n int) *Turn {
-	n = max(0, min(n, len(t.entries)))
+	n = max(0, min(n, t.slots.n))
 	p := NewTurn(t.action)
 	p.spacing = n + 1 // it keeps no snapshots
 	p.capability, p.endpoint, p.op, p.request = t.capability, t.endpoint, t.op, t.request
@@ -120,11 +113,15 @@ func (t *Turn) UpTo(n int) *Turn {
 		from = t.snapshots[k].n
 		t.restore(p, &t.snapshots[k])
 	}
-	var e Entry
 	for i := from; i < n; i++ {
-		e = t.entries[i]
-		e.Tool, e.Segment, e.grew, e.added = "", -1, false, 0
-		p.chunks, p.last = count(&e, p.chunks, p.last)
+		e := t.unpack(i, t.segments)
+		e.unfold()
+		if e.At.After(p.last) {
+			p.last = e.At
+		}
+		if !e.Recovered {
+			p.chunks++
+		}
 		p.foldEntry(&e)
 	}
 	p.Apply(nil)
@@ -134,8 +131,8 @@ func (t *Turn) UpTo(n int) *Turn {
 // restore gives p the fold of a snapshot of t.
 func (t *Turn) restore(p *Turn, s *snapshot) {
 	p.chunks = s.chunks
-	if s.last.After(p.last) {
-		p.last = s.last
+	if at := time.Unix(0, s.last).UTC(); s.last != noTime && at.After(p.last) {
+		p.last = at
 	}
 	p.fold = s.fold
 	p.copyMaps()
@@ -171,7 +168,8 @@ func (t *Turn) timeAgain(tool *Tool) {
 	}{{tool.HasStart, tool.Started}, {tool.HasEnd, tool.Ended}} {
 		if c.has {
 			if i, ok := t.find(c.sequence); ok {
-				tool.time(&t.entries[i])
+				e := t.unpack(i, t.segments)
+				tool.time(&e)
 			}
 		}
 	}

@@ -107,9 +107,9 @@ func TestThePastFromASnapshotIsThePastFromTheStart(t *testing.T) {
 			t.Errorf("%s: no snapshots of %d chunks", r.Name, r.Chunks)
 		}
 		was := tell(kept)
-		places := []int{0, 1, len(plain.Entries()), len(plain.Entries()) + 7}
+		places := []int{0, 1, plain.Entries().Len(), plain.Entries().Len() + 7}
 		for range 12 {
-			places = append(places, random.IntN(len(plain.Entries())+1))
+			places = append(places, random.IntN(plain.Entries().Len()+1))
 		}
 		for _, n := range places {
 			for _, turns := range [][2]*model.Turn{{kept, plain}, {late, plainLate}, {early, plainEarly}} {
@@ -145,7 +145,7 @@ func TestOtherContentUnderASequenceIsFound(t *testing.T) {
 func BenchmarkLookingBack(b *testing.B) {
 	turn := model.NewTurn(turntest.Action)
 	turn.Apply(turntest.Named(b, "chat_large").Rows(b))
-	n := len(turn.Entries())
+	n := turn.Entries().Len()
 	b.ReportMetric(float64(n), "chunks")
 	for b.Loop() {
 		turn.UpTo(n)

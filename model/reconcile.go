@@ -48,7 +48,7 @@ func (t *Turn) Reads() (reads []Read, why string) {
 	default:
 		return nil, "nothing ran: the daemon refused the submission"
 	}
-	if e := t.err(); e != nil && nothingRan(op, e) && len(t.entries) == 0 {
+	if e := t.err(); e != nil && nothingRan(op, e) && t.slots.n == 0 {
 		if strings.HasPrefix(e.Code, "policy.") {
 			return nil, "nothing ran: the daemon's policy refused the action"
 		}
@@ -412,7 +412,7 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 // out.
 func (t *Turn) neverBegan() bool {
 	e := t.err()
-	return t.Refused() != "" || len(t.entries) == 0 && e != nil && (nothingRan(t.Operation(), e) || turnedAway(t.Operation(), e))
+	return t.Refused() != "" || t.slots.n == 0 && e != nil && (nothingRan(t.Operation(), e) || turnedAway(t.Operation(), e))
 }
 
 // asksThis reports whether what an error calls for is a reconciliation.

@@ -36,7 +36,7 @@ func TestEveryRecordingComesToItsVerdict(t *testing.T) {
 			if v := turn.Verdict(); v.Word != rec.Confirmed {
 				t.Errorf("confirmed: verdict %s (%s), want %s", v.Word, v.Reason, rec.Confirmed)
 			}
-			for _, e := range turn.Entries() {
+			for _, e := range turn.Entries().All() {
 				if e.Frame == "other" {
 					t.Errorf("chunk %d: frame %q is not known", e.Sequence, e.Event)
 				}
@@ -85,7 +85,7 @@ func picture(t *model.Turn) any {
 		tools = append(tools, *tool)
 	}
 	var entries []string
-	for _, e := range t.Entries() {
+	for _, e := range t.Entries().All() {
 		entries = append(entries, e.Frame+e.Tool)
 	}
 	return []any{segments, tools, entries, t.Text(), t.Usage(), t.Gaps(), t.ResponseID(), t.SessionID(), t.Verdict()}

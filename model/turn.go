@@ -11,43 +11,6 @@ import (
 	"aipscope/model/hermes"
 )
 
-// Entry is one line of the chunk inspector.
-type Entry struct {
-	Row       int64 // journal row
-	Sequence  uint64
-	Kind      aip.ChunkKind // "" for a recovered event
-	Frame     string        // family.event
-	Event     string        // the provider's event name, or ""; unsafe for a terminal
-	Size      int           // bytes of the row's JSON
-	At        time.Time     // when the daemon recorded it, else when it arrived
-	Timed     bool          // At is the daemon's
-	Recovered bool          // from the aggregate: its chunk never came
-	Conflict  bool          // other content came under the same sequence
-	Tool      string        // key of the tool row that it changed last
-	Segment   int           // index of the segment that it made or grew, or -1
-
-	grew   bool // the answer, by its text
-	added  int  // bytes of its segment's text
-	sub    int  // order among recovered events that stand at one sequence
-	frame  hermes.Frame
-	digest hermes.Digest
-}
-
-// Text is what the frame added to the assistant's answer, or "": unsafe for a
-// terminal.
-func (e Entry) Text() string {
-	if !e.grew {
-		return ""
-	}
-	return e.frame.Text
-}
-
-// Added is how many bytes of its segment's text the frame made.
-func (e Entry) Added() int { return e.added }
-
-// Does is what the provider's frame means for a turn.
-func (e Entry) Does() hermes.Kind { return e.frame.Kind }
-
 // Gap is a range of sequences, both ends included, that never came although
 // chunks on both sides of it did.
 type Gap struct{ First, Last uint64 }
@@ -78,7 +41,9 @@ type Turn struct {
 	request    *Request
 	asked      time.Time // when the request was journaled
 
-	entries   []Entry
+	slots     slots
+	names     []string // of kinds and events
+	nameOf    map[string]uint32
 	times     map[uint64]time.Time // of chunks whose event came first
 	chunks    int
 	gaps      []Gap
@@ -115,6 +80,7 @@ func NewTurn(action string) *Turn {
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
 		spacing:        snapshotSpacing,
+		nameOf:         map[string]uint32{},
 		fold:           newFold(),
 	}
 }
@@ -204,7 +170,7 @@ func (t *Turn) setCapability(id string) bool {
 func (t *Turn) setOperation(op hermes.Operation) bool {
 	before := t.op
 	t.op = op
-	return before.Family() != op.Family() && len(t.entries) > 0
+	return before.Family() != op.Family() && t.slots.n > 0
 }
 
 func (t *Turn) addChunk(r *Row) bool {
@@ -215,17 +181,22 @@ func (t *Turn) addChunk(r *Row) bool {
 		delete(t.times, c.Sequence)
 	}
 	content := r.Content()
-	e.frame, e.digest = content.Frame(t.op), content.Digest()
+	digest := content.Digest()
+	e.frame = content.Frame(t.op)
 	refold := false
 	if e.frame.Family == hermes.FamilyOperator {
 		refold = t.setOperation(hermes.OpOperator)
 	}
 	t.chunks++
-	if t.recovered[e.digest] > 0 && e.digest != (hermes.Digest{}) {
+	if t.recovered[digest] > 0 && digest != (hermes.Digest{}) {
 		// The chunk behind an event of the aggregate came after all.
-		i := slices.IndexFunc(t.entries, func(o Entry) bool { return o.Recovered && o.digest == e.digest })
-		t.entries = slices.Delete(t.entries, i, i+1)
-		t.recovered[e.digest]--
+		for i := range t.slots.n {
+			if r := t.slots.at(i).rare; r != nil && r.digest == digest {
+				t.slots.remove(i)
+				break
+			}
+		}
+		t.recovered[digest]--
 		refold = true
 	}
 	return t.insert(e) || refold
@@ -245,67 +216,57 @@ func (t *Turn) addRecovered(r *Row) bool {
 // insert puts an entry in its place and folds it, unless it stands below one
 // that was folded: then it reports that the fold must start again.
 func (t *Turn) insert(e Entry) bool {
-	e.Event = e.frame.Name
-	e.Frame = e.frame.Label()
-	n := len(t.entries)
-	if n == 0 || compareEntries(t.entries[n-1], e) < 0 {
+	n := t.slots.n
+	if n == 0 || t.slots.at(n-1).compare(e.Sequence, e.sub) < 0 {
 		if !e.Recovered && n > 0 {
-			if last := t.lastChunk(); last != nil && e.Sequence > last.Sequence+1 {
-				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
+			if last, ok := t.lastChunk(); ok && e.Sequence > last+1 {
+				t.gaps = append(t.gaps, Gap{last + 1, e.Sequence - 1})
 			}
 		}
-		t.entries = append(t.entries, e)
-		t.foldEntry(&t.entries[n])
+		t.foldEntry(&e)
+		t.slots.add(t.pack(&e))
 		t.keepSnapshot(n + 1)
 		return false
 	}
-	i, found := slices.BinarySearchFunc(t.entries, e, compareEntries)
+	i, found := t.slots.search(e.Sequence, e.sub)
 	if found {
 		return false
 	}
-	t.entries = slices.Insert(t.entries, i, e)
+	t.slots.insert(i, t.pack(&e))
 	return true
 }
 
-func compareEntries(a, b Entry) int {
-	switch {
-	case a.Sequence < b.Sequence:
-		return -1
-	case a.Sequence > b.Sequence:
-		return 1
-	}
-	return a.sub - b.sub
-}
-
-func (t *Turn) lastChunk() *Entry {
-	for i := len(t.entries) - 1; i >= 0; i-- {
-		if !t.entries[i].Recovered {
-			return &t.entries[i]
+// lastChunk is the highest sequence, of chunks that came.
+func (t *Turn) lastChunk() (sequence uint64, ok bool) {
+	for i := t.slots.n - 1; i >= 0; i-- {
+		if s := t.slots.at(i); s.flags&slotRecovered == 0 {
+			return s.sequence, true
 		}
 	}
-	return nil
+	return 0, false
 }
 
 func (t *Turn) refold() {
 	t.restarts++
+	segments := t.segments // the texts of entries are there
 	t.fold = newFold()
 	t.snapshots = nil
 	t.gaps = nil
-	var last *Entry
-	for i := range t.entries {
-		e := &t.entries[i]
+	last, any := uint64(0), false
+	for i := range t.slots.n {
+		e := t.unpack(i, segments)
 		if t.op.Family() != hermes.FamilyNone {
 			e.frame.Family = readAs(e.frame.Family, t.op.Family())
-			e.Frame = e.frame.Label()
 		}
-		e.Tool, e.Segment, e.grew, e.added = "", -1, false, 0
+		e.unfold()
 		if !e.Recovered {
-			if last != nil && e.Sequence > last.Sequence+1 {
-				t.gaps = append(t.gaps, Gap{last.Sequence + 1, e.Sequence - 1})
+			if any && e.Sequence > last+1 {
+				t.gaps = append(t.gaps, Gap{last + 1, e.Sequence - 1})
 			}
-			last = e
+			last, any = e.Sequence, true
 		}
-		t.foldEntry(e)
+		t.foldEntry(&e)
+		*t.slots.at(i) = t.pack(&e)
 		t.keepSnapshot(i + 1)
 	}
 	if t.result != nil {
@@ -330,14 +291,14 @@ func (t *Turn) conflict(seq uint64, row int64) {
 		t.conflicts = slices.Insert(t.conflicts, i, seq)
 	}
 	if i, ok := t.find(seq); ok {
-		t.entries[i].Conflict = true
+		t.slots.at(i).flags |= slotConflict
 	}
 }
 
 // find returns the index of the chunk with a sequence.
 func (t *Turn) find(seq uint64) (int, bool) {
-	i, ok := slices.BinarySearchFunc(t.entries, Entry{Sequence: seq}, compareEntries)
-	return i, ok && !t.entries[i].Recovered
+	i, ok := t.slots.search(seq, 0)
+	return i, ok && t.slots.at(i).flags&slotRecovered == 0
 }
 
 func (t *Turn) addEvent(ev *aip.Event) {
@@ -353,11 +314,15 @@ func (t *Turn) addEvent(ev *aip.Event) {
 		t.times[seq] = ev.OccurredAt.Time
 		return
 	}
-	e := &t.entries[i]
-	e.At, e.Timed = ev.OccurredAt.Time, true
+	s := t.slots.at(i)
+	s.setTime(ev.OccurredAt.Time)
+	s.flags |= slotTimed
 	t.retimed(i)
-	if tool := t.byKey[e.Tool]; e.Tool != "" && tool != nil {
-		tool.time(e)
+	if s.rare != nil && s.rare.tool != "" {
+		if tool := t.byKey[s.rare.tool]; tool != nil {
+			e := t.unpack(i, t.segments)
+			tool.time(&e)
+		}
 	}
 }
 
@@ -415,7 +380,7 @@ func (t *Turn) Find(sequence uint64) (Entry, bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	return t.entries[i], true
+	return t.Entries().Entry(i), true
 }
 
 // Confirmed reports whether the operator's word covers what a tool did until now.
@@ -486,10 +451,6 @@ func (t *Turn) Segments() []*Segment { return t.segments }
 // Tools are the tool rows in the order of their first chunk, under the same
 // terms.
 func (t *Turn) Tools() []*Tool { return t.tools }
-
-// Entries are the chunks in the order of their sequence, recovered events
-// between them, under the same terms.
-func (t *Turn) Entries() []Entry { return t.entries }
 
 // Text is the assistant's answer as the provider sent it: messages joined by a
 // blank line. It only grows, unless a chunk comes late.
@@ -566,7 +527,7 @@ func (t *Turn) Settled() bool {
 // where it was never asked, or "". Any sign of the action says more: something
 // took it all the same.
 func (t *Turn) Refused() string {
-	if t.settled == nil || t.result != nil || len(t.entries) > 0 || t.waitsFor != "" || t.state != "" && t.state != aip.StateUnknown {
+	if t.settled == nil || t.result != nil || t.slots.n > 0 || t.waitsFor != "" || t.state != "" && t.state != aip.StateUnknown {
 		return ""
 	}
 	return t.settled.Code

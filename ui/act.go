@@ -404,7 +404,7 @@ func (c *Console) load() tea.Cmd {
 			q.others = c.turn.OtherRows(e.Sequence)
 		}
 		if i := c.chunks.selectedEntry(); i > 0 {
-			q.before = c.chunks.entries[i-1].At
+			q.before = c.chunks.entries.Entry(i-1).At
 		}
 		return func() tea.Msg { return q.load(ctx) }
 	case inTool:
@@ -449,7 +449,7 @@ func (c *Console) mask(raw json.RawMessage) json.RawMessage {
 }
 
 func (c *Console) chunkTitle(e *model.Entry) string {
-	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.selectedEntry()+1) + " of " + number(len(c.chunks.entries))
+	s := "Chunk " + sequence(e.Sequence) + ", " + number(c.chunks.selectedEntry()+1) + " of " + number(c.chunks.entries.Len())
 	if e.Kind != "" {
 		s += c.styles.between + brief(string(e.Kind))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ import (
 type chunksPane struct {
 	st      *styles
 	turn    *model.Turn
-	entries []model.Entry
+	entries model.Entries
 	hunt    *hunt // the search and the filter
 	at      int   // of the moment looked back to, among all entries; -1 is now
 	gaps    int
@@ -67,7 +66,7 @@ func (p *chunksPane) len() int {
 	if p.hunt.filtering() {
 		return len(p.hunt.filter.hits)
 	}
-	return len(p.entries)
+	return p.entries.Len()
 }
 
 func (p *chunksPane) entry(line int) int {
@@ -80,7 +79,7 @@ func (p *chunksPane) entry(line int) int {
 // lineOf finds the line of an entry, or the one behind it where a filter hides it.
 func (p *chunksPane) lineOf(entry int) (line int, shown bool) {
 	if !p.hunt.filtering() {
-		return entry, entry < len(p.entries)
+		return entry, entry < p.entries.Len()
 	}
 	return slices.BinarySearch(p.hunt.filter.hits, entry)
 }
@@ -92,9 +91,9 @@ func (p *chunksPane) find() int {
 }
 
 func (p *chunksPane) findEntry() int {
-	from := sort.Search(len(p.entries), func(i int) bool { return p.entries[i].Sequence >= p.seq })
-	for i := from; i < len(p.entries) && p.entries[i].Sequence == p.seq; i++ {
-		if p.entries[i].Row == p.row {
+	from := p.entries.Search(p.seq)
+	for i := from; i < p.entries.Len() && p.entries.Sequence(i) == p.seq; i++ {
+		if p.entries.Row(i) == p.row {
 			return i
 		}
 	}
@@ -121,14 +120,15 @@ func (p *chunksPane) choose(i int) {
 
 func (p *chunksPane) remember() {
 	if i := p.list.selected; i >= 0 && i < p.len() {
-		e := &p.entries[p.entry(i)]
-		p.row, p.seq = e.Row, e.Sequence
+		at := p.entry(i)
+		p.row, p.seq = p.entries.Row(at), p.entries.Sequence(at)
 	}
 }
 
 func (p *chunksPane) selected() *model.Entry {
 	if i := p.selectedEntry(); i >= 0 {
-		return &p.entries[i]
+		e := p.entries.Entry(i)
+		return &e
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (p *chunksPane) selected() *model.Entry {
 // that is open is meant although a filter may hide it.
 func (p *chunksPane) selectedEntry() int {
 	if p.list.pinned {
-		if i := p.findEntry(); i < len(p.entries) && p.entries[i].Row == p.row && p.entries[i].Sequence == p.seq {
+		if i := p.findEntry(); i < p.entries.Len() && p.entries.Row(i) == p.row && p.entries.Sequence(i) == p.seq {
 			return i
 		}
 	}
@@ -149,8 +149,8 @@ func (p *chunksPane) selectedEntry() int {
 
 // chooseSequence selects the first entry of a sequence.
 func (p *chunksPane) chooseSequence(seq uint64) bool {
-	i := sort.Search(len(p.entries), func(i int) bool { return p.entries[i].Sequence >= seq })
-	if i == len(p.entries) || p.entries[i].Sequence != seq {
+	i := p.entries.Search(seq)
+	if i == p.entries.Len() || p.entries.Sequence(i) != seq {
 		return false
 	}
 	p.chooseEntry(i)
@@ -169,18 +169,18 @@ func (p *chunksPane) chooseEntry(i int) {
 }
 
 func (p *chunksPane) note() string {
-	s := number(len(p.entries))
+	s := number(p.entries.Len())
 	if p.gaps > 0 {
 		s += ", " + counted(p.gaps, "gap", "gaps")
 	}
-	if n := p.hunt.note(p.len(), len(p.entries)); n != "" {
+	if n := p.hunt.note(p.len(), p.entries.Len()); n != "" {
 		s += ", " + n
 	}
 	return s
 }
 
 func (p *chunksPane) footer() string {
-	found := p.hunt.found(p.selectedEntry(), len(p.entries))
+	found := p.hunt.found(p.selectedEntry(), p.entries.Len())
 	if !p.list.paused || p.list.pinned {
 		return found
 	}
@@ -196,7 +196,7 @@ func (p *chunksPane) view(focused bool) []string {
 		return []string{" " + p.st.dim.in(say)}
 	}
 	from, to := p.list.window()
-	wide := len(sequence(p.entries[p.entry(to-1)].Sequence))
+	wide := len(sequence(p.entries.Sequence(p.entry(to-1))))
 	out := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
 		out = append(out, p.line(i, wide, focused && i == p.list.selected))
@@ -214,7 +214,8 @@ const (
 
 func (p *chunksPane) line(line, wide int, selected bool) string {
 	i := p.entry(line)
-	st, e := p.st, &p.entries[i]
+	st, one := p.st, p.entries.Entry(i)
+	e := &one
 	flag, tone := " ", st.dim
 	later := p.at >= 0 && i > p.at
 	switch {
@@ -222,7 +223,7 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 		flag, tone = cmp.Or(st.wordGlyph(model.Contradicted), "!"), st.word(model.Contradicted)
 	case e.Recovered:
 		flag = st.signs.recovered
-	case i > 0 && !p.entries[i-1].Recovered && e.Sequence > p.entries[i-1].Sequence+1:
+	case i > 0 && !p.entries.Entry(i-1).Recovered && e.Sequence > p.entries.Sequence(i-1)+1:
 		flag, tone = st.signs.gap, st.word(model.Partial)
 	case later && !st.plain: // where it would be said again for the mark
 		flag = st.signs.later
@@ -274,10 +275,14 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 
 // since says how long after the entry before it an entry came.
 func (p *chunksPane) since(i int) string {
-	if i == 0 || p.entries[i].At.IsZero() || p.entries[i-1].At.IsZero() {
+	if i == 0 {
 		return ""
 	}
-	return apart(p.entries[i].At.Sub(p.entries[i-1].At))
+	before, e := p.entries.Entry(i-1), p.entries.Entry(i)
+	if e.At.IsZero() || before.At.IsZero() {
+		return ""
+	}
+	return apart(e.At.Sub(before.At))
 }
 
 // didText says in a few words what a chunk did to the turn.

@@ -135,7 +135,7 @@ func (c *Console) body(now time.Time) []string {
 	case inChunk, inTool:
 		c.sheet.marks, c.sheet.note = nil, ""
 		if q := c.chunks.hunt.search.query; q != nil && c.underHelp() == inChunk {
-			c.sheet.marks, c.sheet.note = q.marks, c.chunks.hunt.found(c.chunks.selectedEntry(), len(c.chunks.entries))
+			c.sheet.marks, c.sheet.note = q.marks, c.chunks.hunt.found(c.chunks.selectedEntry(), c.chunks.entries.Len())
 		}
 		out = c.sheet.view()
 	case inVerdict:
@@ -151,7 +151,7 @@ func (c *Console) body(now time.Time) []string {
 	default:
 		switch {
 		case c.past != nil:
-			now = c.chunks.entries[c.past.entry].At
+			now = c.chunks.entries.Entry(c.past.entry).At
 		case c.frozen:
 			now = c.frozenAt
 		}
@@ -271,7 +271,7 @@ func (c *Console) single(now time.Time, h int) []string {
 
 // shortNote is the note in the row of counts, with the filter.
 func (p *chunksPane) shortNote() string {
-	s := number(len(p.entries))
+	s := number(p.entries.Len())
 	if p.hunt.filtering() {
 		s = number(p.len()) + " of " + s
 	}

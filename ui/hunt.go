@@ -177,13 +177,13 @@ func (c *Console) scanning() tea.Cmd {
 
 func (c *Console) scanPiece(s *scan) tea.Cmd {
 	p := &c.chunks
-	if s.query == nil || s.busy || s.problem != "" || s.next >= len(p.entries) {
+	if s.query == nil || s.busy || s.problem != "" || s.next >= p.entries.Len() {
 		return nil
 	}
 	s.busy = true
 	q := scanRequest{id: s.id, query: s.query, from: s.next, revealed: s.revealed, row: c.cfg.Row, mask: c.mask}
-	for i := s.next; i < min(len(p.entries), s.next+scanPiece); i++ {
-		one := candidate{entry: p.entries[i]}
+	for i := s.next; i < min(p.entries.Len(), s.next+scanPiece); i++ {
+		one := candidate{entry: p.entries.Entry(i)}
 		one.did = didText(&one.entry, p.turn)
 		if t := p.turn.Tool(one.entry.Tool); t != nil {
 			one.tool = toolName(t)
@@ -214,7 +214,7 @@ func (c *Console) scanned(m scanMsg) tea.Cmd {
 	case s.problem != "":
 		s.seeking = false
 		c.notice(safe.Line(s.query.source)+": "+s.problem, c.styles.alarm)
-	case s.unread > 0 && s.next >= len(p.entries) && m.unread > 0:
+	case s.unread > 0 && s.next >= p.entries.Len() && m.unread > 0:
 		why := ": the journal cannot be read."
 		if s.query.code != nil {
 			why = ": the expression fails on them."
@@ -241,7 +241,7 @@ func (c *Console) seek() tea.Cmd {
 			return c.goTo(hit)
 		}
 	}
-	if s.next < len(p.entries) || p.hunt.filter.query != nil && p.hunt.filter.next < len(p.entries) {
+	if s.next < p.entries.Len() || p.hunt.filter.query != nil && p.hunt.filter.next < p.entries.Len() {
 		return nil
 	}
 	for _, hit := range s.hits {
@@ -318,9 +318,9 @@ func (c *Console) reveal() {
 	c.chunks.refresh()
 }
 
-func (c *Console) mayFilter() bool { return len(c.chunks.entries) > 0 }
+func (c *Console) mayFilter() bool { return c.chunks.entries.Len() > 0 }
 func (c *Console) maySearch() bool {
-	return len(c.chunks.entries) > 0 && !c.inText() || c.inText() && c.assistant.hasText()
+	return c.chunks.entries.Len() > 0 && !c.inText() || c.inText() && c.assistant.hasText()
 }
 func (c *Console) mayGoToHit() bool {
 	if c.inText() {

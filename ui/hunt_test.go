@@ -43,30 +43,30 @@ func TestAFilterSaysWhatItHides(t *testing.T) {
 			d.press("enter")
 			p := &d.c.chunks
 			want := 0
-			for _, e := range p.entries {
+			for _, e := range p.entries.All() {
 				if c.shown(e) && !strings.HasPrefix(c.filter, "tool:") {
 					want++
 				}
 			}
 			if strings.HasPrefix(c.filter, "tool:") {
 				for _, i := range p.hunt.filter.hits {
-					if tool := d.c.turn.Tool(p.entries[i].Tool); tool == nil || tool.Name != "read_file" {
+					if tool := d.c.turn.Tool(p.entries.Entry(i).Tool); tool == nil || tool.Name != "read_file" {
 						t.Errorf("%s lets chunk %d through", c.filter, i)
 					}
 				}
 				want = p.len()
 			}
-			if p.len() != want || want == 0 || want == len(p.entries) {
-				t.Errorf("%s shows %d of %d, want %d", c.filter, p.len(), len(p.entries), want)
+			if p.len() != want || want == 0 || want == p.entries.Len() {
+				t.Errorf("%s shows %d of %d, want %d", c.filter, p.len(), p.entries.Len(), want)
 			}
-			hidden := number(len(p.entries)-want) + " hidden by "
+			hidden := number(p.entries.Len()-want) + " hidden by "
 			if !strings.Contains(p.note(), hidden+c.filter) {
 				t.Errorf("the border says %q", p.note())
 			}
 			d.shows(hidden)
 			d.press("esc")
 			d.hides("hidden by")
-			if p.len() != len(p.entries) {
+			if p.len() != p.entries.Len() {
 				t.Error("the filter stays")
 			}
 		})
@@ -82,7 +82,7 @@ func TestAFilterGoesOnWithWhatComes(t *testing.T) {
 		d.finish(rows[12:])
 		p := &d.c.chunks
 		want := 0
-		for _, e := range p.entries {
+		for _, e := range p.entries.All() {
 			if e.Tool != "" {
 				want++
 			}
@@ -281,10 +281,10 @@ func BenchmarkSearch(b *testing.B) {
 	q, _ := parseQuery("needle")
 	entries := turn.Entries()
 	for b.Loop() {
-		for i := range entries {
-			one := candidate{entry: entries[i], content: byNumber[entries[i].Row].Raw}
+		for i := range entries.Len() {
+			one := candidate{entry: entries.Entry(i), content: byNumber[entries.Row(i)].Raw}
 			q.fits(b.Context(), &one)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(entries)), "ns/chunk")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*entries.Len()), "ns/chunk")
 }

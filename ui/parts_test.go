@@ -99,7 +99,7 @@ func TestALateChunkDoesNotMoveTheSelection(t *testing.T) {
 		if got := d.c.chunks.selected().Sequence; got != want {
 			t.Errorf("selected %d, was %d", got, want)
 		}
-		if n := d.c.Turn().Chunks(); n != len(d.c.chunks.entries) || n < 20 {
+		if n := d.c.Turn().Chunks(); n != d.c.chunks.entries.Len() || n < 20 {
 			t.Errorf("%d chunks", n)
 		}
 	})

@@ -82,10 +82,10 @@ func (c *Console) showTurn() {
 
 // pastText says that the panes show the past, and where it is.
 func (c *Console) pastText() string {
-	e := c.chunks.entries[c.past.entry]
-	return "as of chunk " + sequence(e.Sequence) + ", " + number(c.past.entry+1) + " of " + number(len(c.chunks.entries))
+	e := c.chunks.entries.Entry(c.past.entry)
+	return "as of chunk " + sequence(e.Sequence) + ", " + number(c.past.entry+1) + " of " + number(c.chunks.entries.Len())
 }
 
-func (c *Console) mayTravel() bool { return c.past == nil && len(c.chunks.entries) > 1 }
+func (c *Console) mayTravel() bool { return c.past == nil && c.chunks.entries.Len() > 1 }
 func (c *Console) traveling() bool { return c.past != nil }
-func (c *Console) mayGoOn() bool   { return c.past != nil && c.past.entry < len(c.chunks.entries)-1 }
+func (c *Console) mayGoOn() bool   { return c.past != nil && c.past.entry < c.chunks.entries.Len()-1 }

@@ -105,7 +105,7 @@ func TestThePanesOfThePastAreThoseOfATurnThatStoppedThere(t *testing.T) {
 		c.assistant.fold()
 		c.apply(rows)
 		now := strings.Join(c.assistant.view(), "\n")
-		n := len(c.turn.Entries())
+		n := c.turn.Entries().Len()
 		for range min(n, 10) {
 			i := random.IntN(n)
 			if random.IntN(3) == 0 {

@@ -64,18 +64,24 @@ func (p *assistantPane) picked() (stretch, line int) {
 
 // lineIn is the line of the pane on which a line of a stretch's document stands.
 func (p *assistantPane) lineIn(stretch, line int) int {
-	at := 0
-	if stretch > 0 {
-		at = p.ends[stretch-1]
-	}
 	s := p.stretches[stretch]
 	if s.doc == nil {
-		return at
+		return p.ends[stretch] - s.lines()
 	}
-	if s.marked {
-		at++
+	return p.start(stretch) + max(0, min(line, s.height-1))
+}
+
+// lineBehind is the line of the pane on which the first n bytes of a stretch's text
+// end.
+func (p *assistantPane) lineBehind(stretch, n int) int {
+	s := p.stretches[stretch]
+	if s.doc == nil {
+		return p.lineIn(stretch, 0)
 	}
-	return at + max(0, min(line, s.height-1))
+	again := p.keep()
+	line := s.doc.UpTo(n).Extent() - 1
+	again() // what stands there was rendered
+	return p.lineIn(stretch, line)
 }
 
 // pointer draws the mark before the line pointed at.
@@ -113,19 +119,15 @@ type traceMsg struct {
 	id      int
 	toText  bool
 	segment int
-	line    int
+	end     int // of the chunk's words in the text of the segment
 	entry   traceEntry
 }
 
 // chunkOf finds the chunk whose words begin a line.
 func (q traced) chunkOf(line int) tea.Msg {
-	at := sort.Search(len(q.ends)-1, func(i int) bool { return q.doc.UpTo(q.ends[i]).Height() > line })
+	place := q.doc.Place(line) // looking moves lines
+	at := sort.Search(len(q.ends)-1, func(i int) bool { return q.doc.UpTo(q.ends[i]).Extent() > q.doc.LineOf(place) })
 	return traceMsg{id: q.id, entry: q.entries[at]}
-}
-
-// lineOf finds the line on which the words of the i-th chunk end.
-func (q traced) lineOf(i int) tea.Msg {
-	return traceMsg{id: q.id, toText: true, segment: q.segment, line: q.doc.UpTo(q.ends[i]).Height() - 1}
 }
 
 // trace collects the chunks of a stretch.
@@ -140,8 +142,8 @@ func (c *Console) trace(segment int) traced {
 		q.doc = shown[segment].doc.Alone()
 	}
 	s, end := segs[segment], 0
-	for i := sort.Search(len(entries), func(i int) bool { return entries[i].Sequence >= s.First }); i < len(entries) && entries[i].Sequence <= s.Last; i++ {
-		if e := &entries[i]; e.Segment == segment {
+	for i := entries.Search(s.First); i < entries.Len() && entries.Sequence(i) <= s.Last; i++ {
+		if e := entries.Entry(i); e.Segment == segment {
 			q.entries = append(q.entries, traceEntry{e.Row, e.Sequence})
 			end += e.Added()
 			q.ends = append(q.ends, end)
@@ -172,13 +174,13 @@ func (c *Console) tracedTo(m traceMsg) tea.Cmd {
 	c.dirty = true
 	if m.toText {
 		if m.segment < len(c.assistant.stretches) {
-			c.assistant.pointAt(c.assistant.lineIn(m.segment, m.line))
+			c.assistant.pointAt(c.assistant.lineBehind(m.segment, m.end))
 		}
 		return nil
 	}
 	p := &c.chunks
-	for i := range p.entries {
-		if e := &p.entries[i]; e.Row == m.entry.row && e.Sequence == m.entry.seq {
+	for i := p.entries.Search(m.entry.seq); i < p.entries.Len() && p.entries.Sequence(i) == m.entry.seq; i++ {
+		if p.entries.Row(i) == m.entry.row {
 			p.chooseEntry(i)
 			return c.openView(inChunk)
 		}
@@ -230,12 +232,12 @@ func (c *Console) openMade() tea.Cmd {
 	if at < 0 || q.doc == nil {
 		return tea.Batch(c.scanning(), c.tracedTo(traceMsg{id: q.id, toText: true, segment: e.Segment}))
 	}
-	return tea.Batch(c.scanning(), func() tea.Msg { return q.lineOf(at) })
+	return tea.Batch(c.scanning(), c.tracedTo(traceMsg{id: q.id, toText: true, segment: e.Segment, end: q.ends[at]}))
 }
 
 func (c *Console) picking() bool { return c.focus == paneAssistant && c.assistant.pick.on }
 func (c *Console) mayPick() bool {
-	return c.focus == paneAssistant && !c.assistant.pick.on && c.cfg.Row != nil && c.assistant.total() > 0 && len(c.chunks.entries) > 0
+	return c.focus == paneAssistant && !c.assistant.pick.on && c.cfg.Row != nil && c.assistant.total() > 0 && c.chunks.entries.Len() > 0
 }
 
 // escape is what esc does in the panes: one thing at a time, the nearest first.

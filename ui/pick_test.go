@@ -56,8 +56,8 @@ func TestEveryChunkOfTextHasItsLine(t *testing.T) {
 	for _, name := range []string{"chat_markdown", "responses_tools", "session_stream_reasoning"} {
 		bubble(t, name, 100, 30, nil, func(d *driver, rows []model.Row) {
 			d.finish(rows)
-			for i := range d.c.chunks.entries {
-				e := d.c.chunks.entries[i]
+			for i := range d.c.chunks.entries.Len() {
+				e := d.c.chunks.entries.Entry(i)
 				if e.Text() == "" || i%step != 0 {
 					continue
 				}

@@ -205,7 +205,7 @@ func TestAnOpenChunkStaysOpenWhileOthersCome(t *testing.T) {
 		d.play(rows[41:61])
 		d.press("esc")
 		d.hides("paused") // it followed before, and does again
-		if s := d.c.chunks; s.list.selected != len(s.entries)-1 {
+		if s := d.c.chunks; s.list.selected != s.entries.Len()-1 {
 			t.Error("does not follow")
 		}
 	})

@@ -65,7 +65,7 @@ func outline(t *model.Turn) string {
 	for _, x := range t.Tools() {
 		fmt.Fprintln(&b, "tool", id(x.Key), x.Correlated, len(x.Name) > 0, x.Status, x.HasStart, x.Started, x.HasEnd, x.Ended, x.Duration, x.Label != "", x.Arguments != "", x.Result != "", x.Row)
 	}
-	for _, e := range t.Entries() {
+	for _, e := range t.Entries().All() {
 		fmt.Fprintln(&b, "entry", e.Sequence, e.Kind, e.Frame, e.Recovered, e.Conflict, id(e.Tool), e.Segment, e.At)
 	}
 	fmt.Fprintln(&b, "text", utf8.RuneCountInString(t.Text()))
