@@ -38,6 +38,9 @@ func TestVerdictsInDarkAndLight(t *testing.T) {
 		{"session_stream_failing_after_text", 0, "", model.Contradicted},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			if turntest.Racing && size[0] > 80 {
+				continue
+			}
 			t.Run(string(s.want)+"/"+number(size[0]), func(t *testing.T) {
 				var seen [2]*vt.Emulator
 				for i, theme := range []themes.Theme{themes.Auto(true), themes.Auto(false)} {
