@@ -62,7 +62,7 @@ func (p *assistantPane) resize(w, h int) {
 			}
 		}
 	}
-	p.layout()
+	p.layout(0)
 }
 
 // measure is the width of the text: two cells of air on the left, one for the
@@ -71,12 +71,17 @@ func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
 
 // update takes in what the turn has gained.
 func (p *assistantPane) update(turn *model.Turn) {
+	// While a turn is not built anew, only its last segment grows.
+	from := 0
 	if p.now != nil { // from the past
 		p.stretches, p.now = p.now, nil
+	} else if p.turn == turn && p.restarts == turn.Restarts() && p.settled == turn.Settled() {
+		from = max(0, len(p.stretches)-1)
 	}
 	p.know(turn)
 	segs := turn.Segments()
-	for i, seg := range segs {
+	for i := from; i < len(segs); i++ {
+		seg := segs[i]
 		if i < len(p.stretches) && p.stretches[i].holds(seg) {
 			p.stretches[i].seg = seg
 		} else {
@@ -85,7 +90,7 @@ func (p *assistantPane) update(turn *model.Turn) {
 		p.feed(p.stretches[i], i < len(segs)-1)
 	}
 	p.stretches = p.stretches[:len(segs)]
-	p.layout()
+	p.layout(from)
 }
 
 // lookBack shows a past of the turn that was shown last: of the documents that
@@ -105,7 +110,7 @@ func (p *assistantPane) lookBack(past *model.Turn) {
 		p.feed(s, !last)
 		p.stretches[i] = s
 	}
-	p.layout()
+	p.layout(0)
 }
 
 // borrow takes over the document of a stretch that begins as s does.
@@ -186,17 +191,20 @@ func (s *stretch) lines() int {
 	return n
 }
 
-// layout measures the stretches and keeps the reader's place: the end while
-// following, otherwise the same line of the same stretch.
-func (p *assistantPane) layout() {
+// layout measures the stretches from one on and keeps the reader's place: the end
+// while following, otherwise the same line of the same stretch.
+func (p *assistantPane) layout(from int) {
 	at := sort.SearchInts(p.ends, p.top+1)
 	within := p.top
 	if at > 0 && at <= len(p.ends) {
 		within -= p.ends[at-1]
 	}
-	p.ends = p.ends[:0]
+	p.ends = p.ends[:min(from, len(p.ends))]
 	end := 0
-	for _, s := range p.stretches {
+	if len(p.ends) > 0 {
+		end = p.ends[len(p.ends)-1]
+	}
+	for _, s := range p.stretches[len(p.ends):] {
 		if s.doc != nil {
 			s.height = s.doc.Height()
 		}
@@ -248,7 +256,7 @@ func (p *assistantPane) fold() {
 	for i, s := range p.stretches {
 		p.feed(s, i < len(p.stretches)-1)
 	}
-	p.layout()
+	p.layout(0)
 }
 
 // folds reports whether there is something to fold.
