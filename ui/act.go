@@ -404,7 +404,7 @@ func (c *Console) load() tea.Cmd {
 			q.others = c.turn.OtherRows(e.Sequence)
 		}
 		if i := c.chunks.selectedEntry(); i > 0 {
-			q.before = c.chunks.entries.Entry(i-1).At
+			q.before = c.chunks.entries.Entry(i - 1).At
 		}
 		return func() tea.Msg { return q.load(ctx) }
 	case inTool:

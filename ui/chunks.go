@@ -196,7 +196,7 @@ func (p *chunksPane) view(focused bool) []string {
 		return []string{" " + p.st.dim.in(say)}
 	}
 	from, to := p.list.window()
-	wide := len(sequence(p.entries.Sequence(p.entry(to-1))))
+	wide := len(sequence(p.entries.Sequence(p.entry(to - 1))))
 	out := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
 		out = append(out, p.line(i, wide, focused && i == p.list.selected))

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"aipscope/model"
 	"aipscope/model/turntest"
@@ -95,7 +96,11 @@ func TestALateChunkChangesThePast(t *testing.T) {
 // What the panes made of the turn as it is, and shorten or lengthen for a moment, is
 // what they would have made of the moment alone.
 func TestThePanesOfThePastAreThoseOfATurnThatStoppedThere(t *testing.T) {
-	// The highlighter's clock is a goroutine that the bubbles of other tests would wait for.
+	// The highlighter's clock tells one time for all tests: a bubble's.
+	synctest.Test(t, thePanesOfThePast)
+}
+
+func thePanesOfThePast(t *testing.T) {
 	t.Cleanup(regexp2.StopTimeoutClock)
 	random := rand.New(rand.NewPCG(9, 9))
 	for _, r := range turntest.Recordings(t) {
