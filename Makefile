@@ -2,7 +2,7 @@
 
 GO      ?= go
 BIN     := bin/aipscope
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TIME    := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 LDFLAGS := -s -w -X aipscope/ui/cli.version=$(VERSION) -X aipscope/ui/cli.revision=$(COMMIT)

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"aipscope/ui/markdown"
 
@@ -30,7 +32,7 @@ const (
 type drawn struct {
 	Bytes, Updates  int
 	CPU             time.Duration // all of it
-	P50, P99, Most  time.Duration // of one update
+	P50, P99, Most  time.Duration // CPU of one update
 	Hundredth, Last time.Duration // update, the median of ten around it
 	Resize          time.Duration // to another width, until the screen is drawn
 	Top             time.Duration // then to draw its top
@@ -72,6 +74,7 @@ func drawAnswer(how string, size int) (d drawn, err error) {
 	if err != nil {
 		return d, err
 	}
+	runtime.LockOSThread()
 	switch how {
 	case "stream":
 		d.stream(deltas)
@@ -82,10 +85,17 @@ func drawAnswer(how string, size int) (d drawn, err error) {
 	default:
 		err = fmt.Errorf("there is no way %q to draw", how)
 	}
-	var use syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use)
-	d.Memory = use.Maxrss << 10
+	d.Memory = peak("self")
 	return d, err
+}
+
+// thread is what the thread has used of a processor: other programs make an update
+// wait, and do not make it dearer.
+func thread() time.Duration {
+	const threadCPU = 3 // CLOCK_THREAD_CPUTIME_ID
+	var t syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, threadCPU, uintptr(unsafe.Pointer(&t)), 0)
+	return time.Duration(t.Nano())
 }
 
 func cpu() time.Duration {
@@ -97,20 +107,23 @@ func cpu() time.Duration {
 func (d *drawn) stream(deltas []string) {
 	doc := markdown.New(markdown.Options{Width: textWidth, Style: styles.DarkStyleConfig, Hyperlinks: true})
 	draw := func() time.Duration {
-		start := time.Now()
-		h := doc.Height()
+		start := thread()
+		h := doc.Extent()
+		for doc.Show(h-drawnLines, h) {
+			h = doc.Extent()
+		}
 		doc.Lines(h-drawnLines, h)
-		return time.Since(start)
+		return thread() - start
 	}
 	var took []time.Duration
 	before := cpu()
 	for i, delta := range deltas {
-		start := time.Now()
+		start := thread()
 		doc.Append(delta)
 		d.Bytes += len(delta)
 		if i%perDraw == perDraw-1 {
 			draw()
-			took = append(took, time.Since(start))
+			took = append(took, thread()-start)
 		}
 	}
 	doc.Finish()
@@ -118,9 +131,9 @@ func (d *drawn) stream(deltas []string) {
 	d.CPU = cpu() - before
 	doc.SetWidth(textWidth - 20)
 	d.Resize = draw()
-	start := time.Now()
+	start := thread()
 	doc.Lines(0, drawnLines)
-	d.Top = time.Since(start)
+	d.Top = thread() - start
 }
 
 func (d *drawn) glamour(deltas []string, every int) error {
@@ -136,11 +149,11 @@ func (d *drawn) glamour(deltas []string, every int) error {
 		if i%every != every-1 {
 			continue
 		}
-		start := time.Now()
+		start := thread()
 		if _, err := g.Render(text.String()); err != nil {
 			return err
 		}
-		took = append(took, time.Since(start))
+		took = append(took, thread()-start)
 	}
 	d.Bytes, d.CPU = text.Len(), cpu()-before
 	d.summarise(took)

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,26 +34,49 @@ func verdictCode(err error) error {
 	return err
 }
 
-// timed runs a command with its output to a file of its own.
+// timed runs a command with its output to a file.
 func timed(cmd *exec.Cmd, dir string) (spent, error) {
 	out, err := os.Create(filepath.Join(dir, "out"))
 	if err != nil {
 		return spent{}, err
 	}
 	defer out.Close()
-	if cmd.Stdout == nil {
-		cmd.Stdout = out
-	}
+	cmd.Stdout = out
 	start := time.Now()
-	err = verdictCode(cmd.Run())
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		return spent{}, fmt.Errorf("%s: %w", cmd, err)
 	}
-	return spent{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), memory: peak(cmd)}, nil
+	done, memory := make(chan struct{}), make(chan int64)
+	go func() {
+		most := int64(0)
+		for {
+			most = max(most, peak(fmt.Sprint(cmd.Process.Pid)))
+			select {
+			case <-done:
+				memory <- most
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	err = verdictCode(cmd.Wait())
+	wall := time.Since(start)
+	close(done)
+	s := spent{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), <-memory}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", cmd, err)
+	}
+	return s, nil
 }
 
-func peak(cmd *exec.Cmd) int64 {
-	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+// peak is the most memory that a process has had resident, in bytes, or 0. What the
+// system tells when it has ended counts the process that started it, too.
+func peak(pid string) int64 {
+	status, _ := os.ReadFile("/proc/" + pid + "/status")
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kB, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, _ := strconv.ParseInt(kB, 10, 64)
+	return n << 10
 }
 
 // best keeps of several runs the one with the least wall time.

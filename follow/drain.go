@@ -19,7 +19,7 @@ const (
 	pollFirst  = 250 * time.Millisecond // between two questions for the result, doubling
 	pollMost   = 2 * time.Second
 	maxNowhere = 3
-	maxLosses  = 5
+	maxLosses  = 8
 	resultTime = 5 * time.Second // a terminal state that gave no result for so long stands alone
 )
 

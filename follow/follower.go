@@ -362,7 +362,7 @@ type flight struct {
 // push commits what is pending while the next frames are read. One commit is under
 // way at most, so they keep their order; what it did is seen when it is awaited.
 func (f *follower) push(ctx context.Context) error {
-	if err := f.land(ctx); err != nil {
+	if err := f.land(ctx); err != nil || len(f.pending) == 0 && f.next == "" {
 		return err
 	}
 	rows, stored, c := f.depart()
@@ -415,7 +415,7 @@ func (f *follower) landed(c *flight) error {
 		f.count()
 	}
 	if c.frames > c.got.Duplicates { // something new: the link works
-		f.attempts, f.lastCode, f.lastNews = 0, "", time.Now()
+		f.attempts, f.losses, f.lastCode, f.lastNews = 0, 0, "", time.Now()
 	}
 	return nil
 }
@@ -501,12 +501,20 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 			timer = time.NewTimer(f.untilLull())
 			lull = timer.C
 		}
+		var landed <-chan struct{}
+		if f.flying != nil {
+			landed = f.flying.done
+		}
 		var p piece
 		var done bool
 		var err error
 		select {
 		case p = <-in:
 			done = true
+		case <-landed:
+			if err = f.land(ctx); err == nil {
+				err = f.overtaken()
+			}
 		case <-timeout:
 			done = true
 		case <-lull:

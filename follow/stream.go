@@ -113,14 +113,14 @@ func (s *stream) more() error {
 }
 
 // fetch takes the next piece; if there is none yet, everything that was read is
-// committed before it waits.
+// committed while it waits.
 func (s *stream) fetch() (piece, error) {
 	select {
 	case p := <-s.in:
-		return p, s.f.look(s.ctx)
+		return p, nil
 	default:
 	}
-	if err := s.f.flush(s.ctx); err != nil {
+	if err := s.f.push(s.ctx); err != nil {
 		return piece{}, err
 	}
 	if err := s.f.overtaken(); err != nil {

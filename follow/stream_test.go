@@ -149,3 +149,10 @@ func TestAStreamThatNeverRestsIsLeftWhenTheActionIsOver(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+func TestALongCursorDoesNotFillTheScreen(t *testing.T) {
+	e := &TooLargeError{Cursor: strings.Repeat("\x1b", 1<<20), Size: 9, Limit: 8}
+	if s := e.Error(); len(s) > 500 || strings.Contains(s, "\x1b") {
+		t.Errorf("%d bytes: %.200q", len(s), s)
+	}
+}

@@ -133,7 +133,7 @@ type TooLargeError struct {
 func (e *TooLargeError) Error() string {
 	where := "at the start"
 	if e.Cursor != "" {
-		where = fmt.Sprintf("behind the cursor %+q", e.Cursor)
+		where = fmt.Sprintf("behind the cursor %+.80q", e.Cursor) // a cursor is a daemon's, of any length
 	}
 	return fmt.Sprintf("an event %s is larger than %d bytes (%d seen)", where, e.Limit, e.Size)
 }

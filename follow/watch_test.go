@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -567,6 +568,27 @@ func TestADaemonThatRefusesItsOwnCursorsIsRead(t *testing.T) {
 	})
 }
 
+// As long as each page from the start is longer than the last, it is read on.
+func TestCursorsThatAreLostBesideProgressAreNoReasonToStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(30)
+		d := newFake(t, items)
+		d.onPage = func(n int, w http.ResponseWriter, r *http.Request) bool {
+			d.plain = n + 2
+			refused := r.URL.Query().Has("cursor")
+			if refused {
+				say(w, 400, refusal("stream.cursor_expired", "permanent"))
+			}
+			return refused
+		}
+		d.onFollow = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			stream(w, "data: {\"terminal\":true,\"action_id\":\"act_a\"}\n\n")
+			return true
+		}
+		run(t, d, &followtest.Log{}).whole(t, items)
+	})
+}
+
 func TestBackoffGrowsUntilProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		items := turn(2)
@@ -1052,7 +1074,7 @@ func TestJournalFailuresEndTheWatch(t *testing.T) {
 		log := &unreadable{Log: &followtest.Log{}}
 		w := d.watch(t, log, func(c *follow.Config) { c.Queue = 1 })
 		time.Sleep(time.Minute)
-		log.broken = true
+		log.broken.Store(true)
 		if s := collect(t, w); !errors.Is(s.last.Err, errTest) {
 			t.Errorf("ended with %v", s.last.Err)
 		}
@@ -1067,12 +1089,10 @@ func TestACommitUnderWayThatFailsEndsTheWatch(t *testing.T) {
 			items := turn(1000)
 			d := newFake(t, items)
 			d.page = len(items)
-			full := 0
+			// It is the third full one, unless the stream comes in so slowly that
+			// commits are small.
 			log := &followtest.Log{Fail: func(rows []model.Row) error {
-				if len(rows) < 256 {
-					return nil
-				}
-				if full++; full < 3 {
+				if !slices.ContainsFunc(rows, func(r model.Row) bool { return r.Kind == model.RowChunk && r.Chunk.Sequence == 300 }) {
 					return nil
 				}
 				if breaks {
@@ -1086,8 +1106,8 @@ func TestACommitUnderWayThatFailsEndsTheWatch(t *testing.T) {
 				t.Errorf("ended with %v", s.last.Err)
 			}
 			stored, err := log.Rows(t.Context(), 0, 5000)
-			if err != nil || len(stored) == 0 || len(s.rows) != len(stored) || full != 3 {
-				t.Errorf("%d rows were seen, of %d (%v); %d full commits", len(s.rows), len(stored), err, full)
+			if err != nil || len(stored) == 0 || len(s.rows) != len(stored) {
+				t.Errorf("%d rows were seen, of %d (%v)", len(s.rows), len(stored), err)
 			}
 			next := uint64(0)
 			for _, r := range stored {
@@ -1103,13 +1123,43 @@ func TestACommitUnderWayThatFailsEndsTheWatch(t *testing.T) {
 	}
 }
 
+// slow is a journal that takes its time, and notices when its context ends.
+type slow struct{ *followtest.Log }
+
+func (s slow) Commit(ctx context.Context, after int64, rows []model.Row, cursor string) (follow.Committed, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.Log.Commit(ctx, after, rows, cursor)
+}
+
+// A commit that is under way when the stream ends is awaited.
+func TestACommitOutlivesItsStream(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		items := turn(6)
+		d := newFake(t, items)
+		wire := d.wire(0)
+		d.onFollow = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for part := range strings.SplitAfterSeq(wire, "\n\n") {
+				io.WriteString(w, part)
+				http.NewResponseController(w).Flush()
+				time.Sleep(time.Millisecond)
+			}
+			return true
+		}
+		s := collect(t, d.watch(t, slow{&followtest.Log{}}))
+		if s.last.Err != nil || len(s.rows) < len(items) {
+			t.Errorf("%d rows, %v", len(s.rows), s.last.Err)
+		}
+	})
+}
+
 type unreadable struct {
 	*followtest.Log
-	broken bool
+	broken atomic.Bool
 }
 
 func (u *unreadable) Rows(ctx context.Context, after int64, limit int) ([]model.Row, error) {
-	if u.broken {
+	if u.broken.Load() {
 		return nil, errTest
 	}
 	return u.Log.Rows(ctx, after, limit)

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"aipscope/model"
 )
 
 // interruptedAt ends a context when the journal says for the nth time that it does
@@ -34,8 +37,13 @@ func sound(t *testing.T, j *Journal) Health {
 
 func TestLongWorkThatIsInterruptedLeavesASoundJournal(t *testing.T) {
 	j := openDisk(t, privateDir(t))
-	interleave(t, j, "ONE", "TWO")
-	interleave(t, j, "THREE", "FOUR")
+	for _, name := range []string{"one", "two", "three", "four"} {
+		var rows []model.Row
+		for n := range 300 {
+			rows = append(rows, chunkRow(t, n, strings.Repeat("x", n*37%900)))
+		}
+		commit(t, openLog(t, j, testSource("act_"+name)), -1, "cursor", rows...)
+	}
 	future := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 	if _, err := j.Check(interruptedAt(t, j, "reading the journal", 1)); !errors.Is(err, context.Canceled) {

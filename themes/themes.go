@@ -13,7 +13,8 @@
 //	failed = "203"
 //
 // Colour means state and nothing else, and never alone: every state has its word
-// and its glyph as well. Terminals with fewer colours get the nearest that they have.
+// and its glyph as well. Terminals with fewer colours get the nearest that they have, or
+// with sixteen those of the same hue.
 package themes
 
 import (

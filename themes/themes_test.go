@@ -181,6 +181,48 @@ func TestNoColorLeavesWeightAndReversal(t *testing.T) {
 	}
 }
 
+func TestSixteenColoursKeepTheHue(t *testing.T) {
+	for _, test := range []struct {
+		c           Color
+		dark, light Color
+	}{
+		{"#f0766c", "9", "1"}, {"#c22828", "9", "1"}, {"#8c6000", "11", "3"}, {"#e0b74c", "11", "3"}, {"#72c07a", "10", "2"}, {"#1d7a33", "10", "2"},
+		{"#5ccdd3", "14", "6"}, {"#0b62c4", "12", "4"}, {"#d68fd0", "13", "5"}, {"#f0f", "13", "5"}, {"#808b98", "", ""}, {"#ffffff", "", ""}, {"#000", "", ""},
+		{"203", "203", "203"}, {"4", "4", "4"}, {"", "", ""},
+	} {
+		if dark, light := test.c.sixteen(true), test.c.sixteen(false); dark != test.dark || light != test.light {
+			t.Errorf("%q is %q on dark and %q on light", test.c, dark, light)
+		}
+	}
+	for _, name := range Names() {
+		theme, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, few := range []Theme{theme.Sixteen(), theme.Fixed()} {
+			seen := map[Color]model.Word{}
+			for _, w := range []model.Word{model.AwaitingApproval, model.Accepted, model.Unconfirmed, model.Partial, model.Failed, model.Incomplete} {
+				c := few.Verdict(w).Color
+				if c == "" || seen[c] != "" {
+					t.Errorf("%s: %s is %q, as is %q", name, w, c, seen[c])
+				}
+				seen[c] = w
+			}
+		}
+	}
+	if few := Auto(true).NoColor().Sixteen(); few.Role(Dim) != "" {
+		t.Error("no colours became some")
+	}
+}
+
+func TestTheFixedColoursAreTheNearest(t *testing.T) {
+	for c, want := range map[Color]Color{"#000000": "16", "#ffffff": "231", "#080808": "232", "#27313d": "236", "#808b98": "245", "#ff0000": "196", "#5fafd8": "74", "7": "7", "": ""} {
+		if got := c.fixed(); got != want {
+			t.Errorf("%q is %q, want %q", c, got, want)
+		}
+	}
+}
+
 // set lists the fields of a style; those that point to nothing are not set.
 func set(v any) string {
 	var b strings.Builder

@@ -62,7 +62,7 @@ func (p *assistantPane) resize(w, h int) {
 			}
 		}
 	}
-	p.layout(0)
+	p.layout()
 }
 
 // measure is the width of the text: two cells of air on the left, one for the
@@ -90,7 +90,7 @@ func (p *assistantPane) update(turn *model.Turn) {
 		p.feed(p.stretches[i], i < len(segs)-1)
 	}
 	p.stretches = p.stretches[:len(segs)]
-	p.layout(from)
+	p.layout()
 }
 
 // lookBack shows a past of the turn that was shown last: of the documents that
@@ -110,7 +110,7 @@ func (p *assistantPane) lookBack(past *model.Turn) {
 		p.feed(s, !last)
 		p.stretches[i] = s
 	}
-	p.layout(0)
+	p.layout()
 }
 
 // borrow takes over the document of a stretch that begins as s does.
@@ -191,42 +191,119 @@ func (s *stretch) lines() int {
 	return n
 }
 
-// layout measures the stretches from one on and keeps the reader's place: the end
-// while following, otherwise the same line of the same stretch.
-func (p *assistantPane) layout(from int) {
-	at := sort.SearchInts(p.ends, p.top+1)
-	within := p.top
-	if at > 0 && at <= len(p.ends) {
-		within -= p.ends[at-1]
-	}
-	p.ends = p.ends[:min(from, len(p.ends))]
-	end := 0
-	if len(p.ends) > 0 {
-		end = p.ends[len(p.ends)-1]
-	}
-	for _, s := range p.stretches[len(p.ends):] {
-		if s.doc != nil {
-			s.height = s.doc.Height()
-		}
-		end += s.lines()
-		p.ends = append(p.ends, end)
-	}
+// layout measures the stretches and keeps the reader's place: the end while
+// following, otherwise the line that stood first.
+func (p *assistantPane) layout() {
+	top := p.anchor(p.top)
+	p.takeHeights()
 	if p.paused {
-		p.top = within
-		if at > 0 && len(p.ends) > 0 {
-			p.top += p.ends[min(at, len(p.ends))-1]
-		}
+		p.top = p.lineAt(top)
 	}
 	p.settle()
 }
 
-// settle keeps the window inside the text.
-func (p *assistantPane) settle() {
-	last := max(0, p.total()-p.h)
-	if !p.paused {
-		p.top = last
+// takeHeights takes the heights of the stretches, as far as they are known.
+func (p *assistantPane) takeHeights() {
+	p.ends = p.ends[:0]
+	end := 0
+	for _, s := range p.stretches {
+		if s.doc != nil {
+			s.height = s.doc.Extent()
+		}
+		end += s.lines()
+		p.ends = append(p.ends, end)
 	}
-	p.top = max(0, min(p.top, last))
+}
+
+// settle keeps the window inside the text, and has rendered what is in sight.
+func (p *assistantPane) settle() {
+	for {
+		last := max(0, p.total()-p.h)
+		if !p.paused {
+			p.top = last
+		}
+		p.top = max(0, min(p.top, last))
+		if !p.bring() {
+			return
+		}
+	}
+}
+
+// bring renders what is in sight, and a page before and behind it, so that a step
+// leads to where it seems to. It reports whether that moved lines; what stood on them
+// is found again.
+func (p *assistantPane) bring() bool {
+	moved, again := false, p.keep()
+	for i := sort.SearchInts(p.ends, p.top-p.h+1); i < len(p.stretches) && p.start(i) < p.top+2*p.h; i++ {
+		if s := p.stretches[i]; s.doc != nil {
+			from := p.top - p.h - p.start(i)
+			moved = s.doc.Show(from, from+3*p.h) || moved
+		}
+	}
+	if moved {
+		again()
+	}
+	return moved
+}
+
+// keep remembers where the reader is, and again finds it when rendering has moved
+// lines.
+func (p *assistantPane) keep() (again func()) {
+	top, picked, total := p.anchor(p.top), p.anchor(p.pick.line), p.total()
+	return func() {
+		p.takeHeights()
+		p.top, p.pick.line = p.lineAt(top), p.lineAt(picked)
+		p.pausedAt += p.total() - total
+	}
+}
+
+// anchor is a line that is found again when others have moved it.
+type anchor struct {
+	stretch, within int
+	place           markdown.Place
+	text            bool // it is a line of the stretch's document
+}
+
+// start is the first line of a stretch's document.
+func (p *assistantPane) start(stretch int) int {
+	at := 0
+	if stretch > 0 {
+		at = p.ends[stretch-1]
+	}
+	if p.stretches[stretch].marked {
+		at++
+	}
+	return at
+}
+
+func (p *assistantPane) anchor(line int) anchor {
+	at := sort.SearchInts(p.ends, line+1)
+	h := anchor{stretch: at, within: line}
+	if at > 0 {
+		h.within -= p.ends[at-1]
+	}
+	if at >= min(len(p.stretches), len(p.ends)) {
+		return h
+	}
+	if s := p.stretches[at]; s.doc != nil {
+		n := line - p.start(at)
+		if h.text = n >= 0 && n < s.height; h.text {
+			h.place = s.doc.Place(n)
+		}
+	}
+	return h
+}
+
+func (p *assistantPane) lineAt(h anchor) int {
+	if h.text && h.stretch < len(p.stretches) {
+		if s := p.stretches[h.stretch]; s.doc != nil {
+			return p.start(h.stretch) + s.doc.LineOf(h.place)
+		}
+	}
+	if h.stretch == 0 || len(p.ends) == 0 {
+		return h.within
+	}
+	return p.ends[min(h.stretch, len(p.ends))-1] + h.within
 }
 
 // total is the number of lines, without the empty one at the end.
@@ -248,6 +325,7 @@ func (p *assistantPane) move(m motion) {
 		p.pausedAt = p.total()
 	}
 	p.top, p.paused = top, top < last
+	p.settle()
 }
 
 func (p *assistantPane) fold() {
@@ -256,7 +334,7 @@ func (p *assistantPane) fold() {
 	for i, s := range p.stretches {
 		p.feed(s, i < len(p.stretches)-1)
 	}
-	p.layout(0)
+	p.layout()
 }
 
 // folds reports whether there is something to fold.

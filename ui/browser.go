@@ -51,7 +51,7 @@ type sessionLine struct{ row, depth int }
 func (d *Desk) sessions(from *Console, endpoint, session string) tea.Cmd {
 	l := d.library
 	if l == nil {
-		l = New(d.ctx, Config{Look: d.cfg.Look, Keys: d.cfg.Keys, Suspends: d.cfg.Suspends, Clock: d.cfg.Clock, Office: from.cfg.Office, Mask: from.cfg.Office.Mask})
+		l = New(d.ctx, Config{Look: d.cfg.Look, Keys: d.cfg.Keys, Suspends: d.cfg.Suspends, Clock: d.cfg.Clock, Office: from.cfg.Office, Mask: from.cfg.Office.Mask, Printer: d.cfg.Printer})
 		l.desk, l.done = d, true // no watch of its own
 		l.browser = &browser{st: &l.styles, filter: newInput()}
 		d.library = l
@@ -109,8 +109,8 @@ func (c *Console) findEndpoint(session string) tea.Cmd {
 	return cmd
 }
 
-// readSessions reads the first page anew, or the next one. In the tree every page
-// is read, with the children.
+// readSessions reads the first page anew, or the next one. The tree's pages are
+// larger, and with the children; each page is asked for by a key, for it is an action.
 func (c *Console) readSessions(anew bool) tea.Cmd {
 	b, office, mask := c.browser, c.cfg.Office, c.mask
 	if b.endpoint == "" {
@@ -118,7 +118,7 @@ func (c *Console) readSessions(anew bool) tea.Cmd {
 	}
 	b.task.abandon()
 	b.source = b.asksSource()
-	o := act.ListOptions{Source: b.source, Children: b.tree, All: b.tree}
+	o := act.ListOptions{Source: b.source, Children: b.tree}
 	if b.tree {
 		o.Limit = act.MaxPage
 	}

@@ -225,7 +225,7 @@ func (p *chunksPane) line(line, wide int, selected bool) string {
 		flag = st.signs.recovered
 	case i > 0 && !p.entries.Entry(i-1).Recovered && e.Sequence > p.entries.Sequence(i-1)+1:
 		flag, tone = st.signs.gap, st.word(model.Partial)
-	case later:
+	case later && !st.plain: // where it would be said again for the mark
 		flag = st.signs.later
 	}
 	seq := fillLeft(sequence(e.Sequence), wide)

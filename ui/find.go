@@ -185,8 +185,8 @@ func (c *Console) seekText() {
 	if !f.seeking {
 		return
 	}
-	if n := len(f.hits); n > 0 && p.lineOf(f.hits[n-1]) >= p.top {
-		c.goToText(sort.Search(n, func(i int) bool { return p.lineOf(f.hits[i]) >= p.top }))
+	if n := len(f.hits); n > 0 && p.behindTop(f.hits[n-1]) {
+		c.goToText(sort.Search(n, func(i int) bool { return p.behindTop(f.hits[i]) }))
 		return
 	}
 	if p.unsearched() {
@@ -225,7 +225,7 @@ func (c *Console) nextText(forward bool) {
 	case f.on:
 		i--
 	default:
-		i = sort.Search(n, func(i int) bool { return p.lineOf(f.hits[i]) >= p.top })
+		i = sort.Search(n, func(i int) bool { return p.behindTop(f.hits[i]) })
 		if !forward {
 			i--
 		}
@@ -234,6 +234,12 @@ func (c *Console) nextText(forward bool) {
 		c.notice("Around the end.", c.styles.dim)
 	}
 	c.goToText((i + n) % n)
+}
+
+// behindTop reports whether a hit is in sight or below.
+func (p *assistantPane) behindTop(h textHit) bool {
+	line := p.lineOf(h) // which may move the top
+	return line >= p.top
 }
 
 // lineOf is the line of the pane on which a hit ends.
@@ -248,7 +254,12 @@ func (p *assistantPane) lineOf(h textHit) int {
 	for to < min(len(text), h.to+64) && !strings.ContainsRune(" \t\n", rune(text[to])) {
 		to++
 	}
-	line := s.doc.UpTo(to).Height() - 1
+	again := p.keep()
+	line := s.doc.UpTo(to).Extent() - 1
+	for place := s.doc.Place(line); s.doc.Show(line-4, line+8); {
+		line = s.doc.LineOf(place)
+	}
+	again()
 	// A row that is not whole is held back, and some lines are drawn above what they
 	// stand behind: the nearest that shows the phrase is meant.
 	from := max(0, line-4)

@@ -175,7 +175,7 @@ func (s *styles) area(in *textarea.Model, w, h int, focus bool) []string {
 		skip := ansi.StringWidth(before)
 		for _, l := range strings.Split(ansi.Hardwrap(before+under+after, w, true), "\n") {
 			n := ansi.StringWidth(l)
-			if skip >= 0 && skip < n {
+			if skip >= 0 && skip < n { // the cursor is here
 				at = len(out)
 				u := ansi.StringWidth(under)
 				out = append(out, s.text.in(ansi.Truncate(l, skip, ""))+s.cursor.in(ansi.Truncate(ending(l, skip), u, ""))+s.text.in(ending(l, skip+u))+s.here)

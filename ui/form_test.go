@@ -28,7 +28,7 @@ func (b *bench) choose(operation string) {
 }
 
 func TestARequestIsWrittenLookedAtAndSubmittedOnce(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+	for _, size := range bothSizes() {
 		t.Run(number(size[0]), func(t *testing.T) {
 			var offers, form, review string
 			atWork(t, size[0], size[1], aipd.Options{}, nil, func(b *bench) {
@@ -257,7 +257,7 @@ func TestWhatIsTypedBecomesAnInput(t *testing.T) {
 }
 
 func TestAnApprovalThatARunAsksForIsSeenInEveryPaneAndAnswered(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+	for _, size := range bothSizes() {
 		t.Run(number(size[0]), func(t *testing.T) {
 			var screen string
 			atWork(t, size[0], size[1], aipd.Options{Speed: 0.01}, nil, func(b *bench) {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"aipscope/model"
 	"aipscope/model/safe"
 
 	"github.com/charmbracelet/x/ansi"
@@ -80,21 +81,10 @@ func ending(s string, n int) string {
 }
 
 // number writes n with thousands apart.
-func number[T int | int64](n T) string {
-	s := strconv.FormatInt(int64(n), 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func number[T int | int64](n T) string { return model.Number(int64(n)) }
 
 // counted writes n and its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
+func counted(n int, one, many string) string { return model.Count(n, one, many) }
 
 // size writes a number of bytes.
 func size(n int) string {

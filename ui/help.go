@@ -24,6 +24,9 @@ func (c *Console) helpLines(w int) []string {
 		wide, long = max(wide, ansi.StringWidth(h.Key)), max(long, ansi.StringWidth(h.Desc))
 	}
 	cols := max(1, min(3, (w-1)/(wide+2+long+1)))
+	if c.styles.plain {
+		cols = 1 // it is read out line by line
+	}
 	rows := (len(all) + cols - 1) / cols
 	out := []string{""}
 	for r := range rows {

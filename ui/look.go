@@ -23,6 +23,12 @@ func (l Look) theme() themes.Theme {
 	if l.NoColor || l.PlainScreen {
 		return l.Theme.NoColor()
 	}
+	switch l.Profile {
+	case termenv.ANSI:
+		return l.Theme.Sixteen()
+	case termenv.ANSI256:
+		return l.Theme.Fixed()
+	}
 	return l.Theme
 }
 
@@ -94,6 +100,14 @@ func (l Look) tone(t themes.Tone) ink {
 // dim is for what is not the point: a colour, or faint where there are none.
 func (l Look) dim(t themes.Theme) ink {
 	if c := t.Role(themes.Dim); c != "" {
+		return l.ink(c)
+	}
+	return l.ink("", faint)
+}
+
+// border is for lines that are not the point: a colour, or faint where there is none.
+func (l Look) border(t themes.Theme) ink {
+	if c := t.Role(themes.Border); c != "" {
 		return l.ink(c)
 	}
 	return l.ink("", faint)

@@ -22,6 +22,7 @@ import (
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
+	"aipscope/model/turntest"
 	"aipscope/store"
 	"aipscope/themes"
 
@@ -47,6 +48,12 @@ type bench struct {
 // atWork runs a test of a desk that shows its list. The daemon is behind service, if
 // that is given.
 func atWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, test func(*bench)) {
+	t.Helper()
+	atPlainWork(t, w, h, opt, service, nil, test)
+}
+
+// atPlainWork is atWork on a plain screen that prints into heard, if that is given.
+func atPlainWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, heard *heard, test func(*bench)) {
 	t.Helper()
 	lib, err := recordings()
 	if err != nil {
@@ -78,11 +85,19 @@ func atWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, test 
 			cancel()
 			synctest.Wait()
 		})
+		look := Look{Theme: themes.Auto(true)}
+		var printer *Printer
+		if heard != nil {
+			look.PlainScreen, printer = true, NewPrinter(heard.print)
+		}
 		b.desk = NewDesk(ctx, DeskConfig{
-			Endpoint: "http://daemon", Look: Look{Theme: themes.Auto(true)}, Office: b.office(ctx),
+			Endpoint: "http://daemon", Look: look, Printer: printer, Office: b.office(ctx),
 			Clock: func() time.Time { return time.Now().UTC() },
 			List:  func(context.Context) ([]Listed, error) { return nil, nil },
-			Open:  func(_ context.Context, which Listed) (Config, error) { return b.open(ctx, which.Action), nil },
+			Open: func(_ context.Context, which Listed) (Config, error) {
+				cfg, _ := b.open(ctx, which.Action)
+				return cfg, nil
+			},
 		})
 		d.m, d.c = b.desk, b.desk.home
 		d.run(b.desk.Init())
@@ -103,15 +118,15 @@ func (b *bench) log(action string) *store.Log {
 	return l
 }
 
-func (b *bench) open(ctx context.Context, action string) Config {
+func (b *bench) open(ctx context.Context, action string) (Config, *follow.Watch) {
 	log := b.log(action)
 	w := follow.Start(ctx, follow.Config{Source: b.source(action), Log: log, Client: b.client})
 	cfg := Config{
-		Action: action, URL: "http://daemon", Batches: w.Next, Row: log.Row, Mask: maskAll, Look: Look{Theme: themes.Auto(true)}, Office: b.desk.cfg.Office,
+		Action: action, URL: "http://daemon", Batches: w.Next, Row: log.Row, Mask: maskAll, Look: b.desk.cfg.Look, Office: b.desk.cfg.Office,
 		Rows:  func(ctx context.Context, after int64) ([]model.Row, error) { return log.Rows(ctx, after, 1000) },
 		Clock: b.desk.cfg.Clock,
 	}
-	return cfg
+	return cfg, w
 }
 
 func (b *bench) office(life context.Context) *Office {
@@ -137,7 +152,8 @@ func (b *bench) office(life context.Context) *Office {
 			a := act.Actor{Daemon: b.client, Log: b.log(action), Action: action, Now: time.Now}
 			err := a.Prepare(ctx, req, true)
 			if errors.Is(err, act.ErrKnown) {
-				return b.open(life, action), err
+				cfg, _ := b.open(life, action)
+				return cfg, err
 			}
 			if err != nil {
 				return Config{}, err
@@ -149,8 +165,12 @@ func (b *bench) office(life context.Context) *Office {
 			}
 			posted := make(chan error, 1)
 			b.posts++
-			go func() { posted <- a.Post(life, req) }()
-			cfg := b.open(life, action)
+			cfg, w := b.open(life, action)
+			go func() {
+				err := a.Post(life, req)
+				w.Poke()
+				posted <- err
+			}()
 			cfg.Posted = func(ctx context.Context) error {
 				select {
 				case err := <-posted:
@@ -306,3 +326,12 @@ func (s *canned) Submit(ctx context.Context, e client.Envelope, _ func(int, json
 }
 
 func (s *canned) Reload() (bool, error) { return false, nil }
+
+// bothSizes are those of the golden screens; the small one while the race detector
+// runs.
+func bothSizes() [][2]int {
+	if turntest.Racing {
+		return [][2]int{{80, 24}}
+	}
+	return [][2]int{{80, 24}, {120, 40}}
+}

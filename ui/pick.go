@@ -64,18 +64,24 @@ func (p *assistantPane) picked() (stretch, line int) {
 
 // lineIn is the line of the pane on which a line of a stretch's document stands.
 func (p *assistantPane) lineIn(stretch, line int) int {
-	at := 0
-	if stretch > 0 {
-		at = p.ends[stretch-1]
-	}
 	s := p.stretches[stretch]
 	if s.doc == nil {
-		return at
+		return p.ends[stretch] - s.lines()
 	}
-	if s.marked {
-		at++
+	return p.start(stretch) + max(0, min(line, s.height-1))
+}
+
+// lineBehind is the line of the pane on which the first n bytes of a stretch's text
+// end.
+func (p *assistantPane) lineBehind(stretch, n int) int {
+	s := p.stretches[stretch]
+	if s.doc == nil {
+		return p.lineIn(stretch, 0)
 	}
-	return at + max(0, min(line, s.height-1))
+	again := p.keep()
+	line := s.doc.UpTo(n).Extent() - 1
+	again() // what stands there was rendered
+	return p.lineIn(stretch, line)
 }
 
 // pointer draws the mark before the line pointed at.
@@ -113,19 +119,15 @@ type traceMsg struct {
 	id      int
 	toText  bool
 	segment int
-	line    int
+	end     int // of the chunk's words in the text of the segment
 	entry   traceEntry
 }
 
 // chunkOf finds the chunk whose words begin a line.
 func (q traced) chunkOf(line int) tea.Msg {
-	at := sort.Search(len(q.ends)-1, func(i int) bool { return q.doc.UpTo(q.ends[i]).Height() > line })
+	place := q.doc.Place(line) // looking moves lines
+	at := sort.Search(len(q.ends)-1, func(i int) bool { return q.doc.UpTo(q.ends[i]).Extent() > q.doc.LineOf(place) })
 	return traceMsg{id: q.id, entry: q.entries[at]}
-}
-
-// lineOf finds the line on which the words of the i-th chunk end.
-func (q traced) lineOf(i int) tea.Msg {
-	return traceMsg{id: q.id, toText: true, segment: q.segment, line: q.doc.UpTo(q.ends[i]).Height() - 1}
 }
 
 // trace collects the chunks of a stretch.
@@ -172,7 +174,7 @@ func (c *Console) tracedTo(m traceMsg) tea.Cmd {
 	c.dirty = true
 	if m.toText {
 		if m.segment < len(c.assistant.stretches) {
-			c.assistant.pointAt(c.assistant.lineIn(m.segment, m.line))
+			c.assistant.pointAt(c.assistant.lineBehind(m.segment, m.end))
 		}
 		return nil
 	}
@@ -230,7 +232,7 @@ func (c *Console) openMade() tea.Cmd {
 	if at < 0 || q.doc == nil {
 		return tea.Batch(c.scanning(), c.tracedTo(traceMsg{id: q.id, toText: true, segment: e.Segment}))
 	}
-	return tea.Batch(c.scanning(), func() tea.Msg { return q.lineOf(at) })
+	return tea.Batch(c.scanning(), c.tracedTo(traceMsg{id: q.id, toText: true, segment: e.Segment, end: q.ends[at]}))
 }
 
 func (c *Console) picking() bool { return c.focus == paneAssistant && c.assistant.pick.on }

@@ -11,8 +11,20 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
+// wrong says what a request's check finds, or "".
+func wrong(found []hermes.Finding) string {
+	lines := make([]string, len(found))
+	for i, n := range found {
+		lines[i] = brief(n.String())
+	}
+	return strings.Join(lines, "; ")
+}
+
 // askFork asks for a child's ID and title.
 func (c *Console) askFork(id string) {
+	typed := func(v []string) act.Fork {
+		return act.Fork{ID: id, Child: strings.TrimSpace(v[0]), Title: strings.TrimSpace(v[1])}
+	}
 	c.window = &ask{
 		st: &c.styles, title: "Fork the session", verb: "forks",
 		lines: []string{"Copies the active messages of " + c.shownSession(id) + " to a child."},
@@ -21,9 +33,8 @@ func (c *Console) askFork(id string) {
 			newAskField("title", "the source's, numbered, when empty; one that is taken fails half-way", ""),
 		},
 		warns: []string{"A fork is not atomic: it ends an open source and writes the child before it looks at the title. Both are looked up afterwards, whatever it answers."},
-		do: func(c *Console, v []string) tea.Cmd {
-			return c.fork(act.Fork{ID: id, Child: strings.TrimSpace(v[0]), Title: strings.TrimSpace(v[1])})
-		},
+		allow: func(v []string) string { return wrong(typed(v).Check()) },
+		do:    func(c *Console, v []string) tea.Cmd { return c.fork(typed(v)) },
 	}
 }
 
@@ -105,6 +116,15 @@ func (c *Console) askPatch(id string) {
 	if r := c.browser.selected(); r != nil && r.is.ID == id && c.browser.revealed {
 		title = r.is.Title
 	}
+	typed := func(v []string) act.Patch {
+		p := act.Patch{ID: id, EndReason: strings.TrimSpace(v[1])}
+		if t := strings.TrimSpace(v[0]); t == "-" {
+			p.Title = new(string)
+		} else if t != "" {
+			p.Title = &t
+		}
+		return p
+	}
 	c.window = &ask{
 		st: &c.styles, title: "Change the session", verb: "changes it",
 		lines: []string{"Session " + c.shownSession(id)},
@@ -116,15 +136,10 @@ func (c *Console) askPatch(id string) {
 			if strings.TrimSpace(v[0]) == "" && strings.TrimSpace(v[1]) == "" {
 				return "nothing would change"
 			}
-			return ""
+			return wrong(typed(v).Check())
 		},
 		do: func(c *Console, v []string) tea.Cmd {
-			p := act.Patch{ID: id, EndReason: strings.TrimSpace(v[1])}
-			if t := strings.TrimSpace(v[0]); t == "-" {
-				p.Title = new(string)
-			} else if t != "" {
-				p.Title = &t
-			}
+			p := typed(v)
 			return c.sessionCall("Change the session", "Changing the session.", func(ctx context.Context, a Acts) (act.SessionReply, error) { return a.PatchSession(ctx, p) })
 		},
 	}
@@ -132,14 +147,18 @@ func (c *Console) askPatch(id string) {
 
 // askCreate asks what a new session is made of.
 func (c *Console) askCreate() {
+	typed := func(v []string) act.NewSession {
+		return act.NewSession{ID: strings.TrimSpace(v[0]), Title: strings.TrimSpace(v[1])}
+	}
 	c.window = &ask{
 		st: &c.styles, title: "Make a session", verb: "makes it",
 		fields: []askField{
 			newAskField("ID", "the provider makes one when empty", ""),
 			newAskField("title", "unique in the endpoint's database, at most 100 characters", ""),
 		},
+		allow: func(v []string) string { return wrong(typed(v).Check()) },
 		do: func(c *Console, v []string) tea.Cmd {
-			n := act.NewSession{ID: strings.TrimSpace(v[0]), Title: strings.TrimSpace(v[1])}
+			n := typed(v)
 			return c.sessionCall("Make a session", "Making the session.", func(ctx context.Context, a Acts) (act.SessionReply, error) { return a.CreateSession(ctx, n) })
 		},
 	}

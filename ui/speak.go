@@ -191,7 +191,7 @@ func (c *Console) tellAll(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	before := c.said.typed
-	if c.actions == nil {
+	if c.own() {
 		c.tellTurn()
 	}
 	c.tellNotice()

@@ -45,6 +45,7 @@ type styles struct {
 	ascii     bool
 	glyphs    themes.Glyphs
 	signs     signs
+	inverts   bool   // the chosen row is reversed: it has no background of its own
 	markWidth int    // cells of a mark in a column
 	between   string // sets parts of a title apart
 
@@ -66,9 +67,9 @@ type styles struct {
 func newStyles(l Look) styles {
 	t, g := l.theme(), l.glyphs()
 	s := styles{
-		plain: l.PlainScreen, markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×", "›"},
+		plain: l.PlainScreen, inverts: t.Role(themes.Selection) == "", markWidth: 1, ascii: l.ASCII, glyphs: g, signs: signs{"·", "↺", "┊", "×", "›"},
 		text: l.ink(t.Role(themes.Text)), dim: l.dim(t), accent: l.ink(t.Role(themes.Accent)), key: l.ink(t.Role(themes.Accent)),
-		border: l.ink(t.Role(themes.Border)), borderFocus: l.ink(t.Role(themes.BorderFocus)),
+		border: l.border(t), borderFocus: l.ink(t.Role(themes.BorderFocus)),
 		title: l.ink(t.Role(themes.Title)), titleFocus: l.ink(t.Role(themes.Accent), bold),
 		selected: l.background(t, themes.Selection), match: l.background(t, themes.Match), cursor: l.ink("", reverse),
 		alarm: l.tone(t.Verdict(model.Failed)), aside: l.tone(t.Verdict(model.Partial)),
@@ -87,7 +88,7 @@ func newStyles(l Look) styles {
 		s.links[state] = l.tone(t.Link(state))
 	}
 	if s.ascii {
-		s.signs = signs{",", "@", ":", "x", "'"}
+		s.signs = signs{"|", "@", ":", "x", "'"}
 	}
 	s.between = " " + g.Rule + " "
 	if s.plain {
@@ -189,6 +190,9 @@ func (s *styles) linkGlyph(l follow.LinkState) string {
 func (s *styles) row(chosen bool) func(k ink, text string) string {
 	if !chosen {
 		return ink.in
+	}
+	if s.inverts {
+		return func(_ ink, text string) string { return s.selected.in(text) } // a state would colour the background
 	}
 	return func(k ink, text string) string {
 		if k == s.dim {

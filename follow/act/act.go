@@ -51,6 +51,10 @@ type Actor struct {
 	Log    Recorder
 	Action string
 	Now    func() time.Time
+
+	// Lost is told that a submission got no answer, or one of a passing trouble: the
+	// daemon may have taken it, and the action itself is asked. nil for nobody.
+	Lost func(err error)
 }
 
 func (a Actor) record(ctx context.Context, kind model.RowKind, body any) error {
@@ -143,15 +147,9 @@ func notSent(err error) bool {
 // A nil error means that the daemon took the action, or that it cannot be known:
 // the action is to be watched. A *client.Error means that it was refused.
 func (a Actor) Post(ctx context.Context, req model.Request) error {
-	_, err := a.post(ctx, req)
-	return err
-}
-
-// post is Post; it also returns the result that came with the answer, or nil.
-func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error) {
 	id, err := client.NewMessageID()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	collected := false
 	answer, err := a.Daemon.Submit(ctx, client.Envelope{
@@ -166,21 +164,24 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 			jerr = a.record(ctx, model.RowSettled, &model.Settled{Code: refused.Word()})
 		}
 		if jerr != nil {
-			return nil, errors.Join(err, jerr)
+			return errors.Join(err, jerr)
 		}
-		return nil, err
+		return err
 	case notSent(err):
 		err = fmt.Errorf("%w: %w", ErrNotSent, err)
 		if jerr := a.record(ctx, model.RowSettled, &model.Settled{Code: model.CodeNotSent}); jerr != nil {
-			return nil, errors.Join(err, jerr)
+			return errors.Join(err, jerr)
 		}
-		return nil, err
+		return err
 	case err != nil && ctx.Err() == nil:
-		return nil, nil // the daemon may have taken it: the original ID is asked, by watching
+		if a.Lost != nil {
+			a.Lost(err)
+		}
+		return nil // the daemon may have taken it: the original ID is asked, by watching
 	case err != nil:
-		return nil, err
+		return err
 	case answer.Result == nil:
-		return nil, nil
+		return nil
 	}
 	res := answer.Result
 	switch {
@@ -194,9 +195,21 @@ func (a Actor) post(ctx context.Context, req model.Request) (*aip.Result, error)
 		err = a.record(ctx, model.RowResult, &model.Result{Result: *res})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal the answer: %w", err)
+		return fmt.Errorf("journal the answer: %w", err)
 	}
-	return res, nil
+	return nil
+}
+
+// Why says in fixed words, and an error's code, how an answer was lost.
+func Why(lost error) string {
+	var e *client.Error
+	if errors.As(lost, &e) {
+		return e.Error()
+	}
+	if errors.Is(lost, errEarlier) {
+		return errEarlier.Error()
+	}
+	return "the connection broke"
 }
 
 // TurnedAway reports whether an error of Post says that the action was not taken;

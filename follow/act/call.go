@@ -56,6 +56,7 @@ const (
 	NoticeWarning  NoticeKind = "warning"  // the request has consequences that are easy to miss
 	NoticeWaiting  NoticeKind = "waiting"  // an approval is pending
 	NoticeOwner    NoticeKind = "owner"    // another action holds the key, or its result is repeated
+	NoticeLost     NoticeKind = "lost"     // the submission got no answer, and the action itself is asked
 	NoticeRetry    NoticeKind = "retry"    // a read is asked again
 	NoticeOriginal NoticeKind = "original" // this was asked before; the first action is read
 )
@@ -218,14 +219,15 @@ func (c *Caller) call(ctx context.Context, k call) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	actor := Actor{Daemon: c.Service, Log: journal, Action: action, Now: c.Now}
+	var lost error
+	actor := Actor{Daemon: c.Service, Log: journal, Action: action, Now: c.Now, Lost: func(err error) { lost = err }}
 	if err := actor.Prepare(ctx, req, true); err != nil {
 		return Reply{}, err
 	}
 	if c.Logger != nil {
 		c.Logger.Info("call", "action", action, "capability", req.Capability, "key", req.IdempotencyKey)
 	}
-	if _, err := actor.post(ctx, req); err != nil {
+	if err := actor.Post(ctx, req); err != nil {
 		if turn, jerr := c.turn(context.WithoutCancel(ctx), action); jerr == nil && turn.Refused() != "" {
 			if jerr = c.keepVerdict(ctx, turn); jerr != nil {
 				err = errors.Join(err, jerr)
@@ -233,9 +235,57 @@ func (c *Caller) call(ctx context.Context, k call) (Reply, error) {
 		}
 		return Reply{Action: action, Asked: action, Key: req.IdempotencyKey}, err
 	}
+	if lost != nil {
+		if reply, err := c.original(ctx, k.op, actor, lost); err != nil {
+			reply.Key = req.IdempotencyKey
+			return reply, err
+		}
+	}
 	reply, err := c.outcome(ctx, k.op, action)
 	reply.Asked, reply.Key = action, req.IdempotencyKey
 	return reply, err
+}
+
+// lostTime is how long an action whose submission got no answer is asked for: a
+// call is over by then, and shows (the contract's timeout is 60 s).
+const lostTime = 75 * time.Second
+
+// original asks for an action whose submission got no answer until the daemon
+// shows it. One that it never shows was not taken, or is lost. A read whose typed
+// error permits it need not be asked for: it may be made again.
+func (c *Caller) original(ctx context.Context, op hermes.Operation, actor Actor, lost error) (Reply, error) {
+	reply := Reply{Action: actor.Action, Asked: actor.Action}
+	var e *client.Error
+	if errors.As(lost, &e) && e.Code != "" && model.MayReadAgain(op, e.AIP()) {
+		return reply, &Failure{Op: op, Action: actor.Action, Err: e.AIP()}
+	}
+	told := false
+	var waited time.Duration
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		switch known, err := actor.Known(ctx); {
+		case known:
+			return reply, nil
+		case err != nil && ctx.Err() != nil:
+			return reply, err
+		case err != nil && client.KindOf(err) != client.Temporary:
+			return reply, fmt.Errorf("ask for %s: %w", actor.Action, err)
+		}
+		if !told {
+			told = true
+			c.tell(Notice{Kind: NoticeLost, Action: actor.Action, Text: "the submission of " + actor.Action + " got no answer (" + Why(lost) + "): the action is asked, nothing is sent again"})
+		}
+		if waited >= lostTime {
+			v := model.Verdict{Word: model.Incomplete, Reason: "the answer was lost, and the daemon shows no record of the action: reconcile it before anything else"}
+			if spec, _ := op.Spec(); spec.ReadOnly {
+				v = model.Verdict{Word: model.Pending, Reason: "the answer was lost, and the daemon shows no record of the action"}
+			}
+			return reply, &Failure{Op: op, Action: actor.Action, Verdict: v}
+		}
+		if err := c.wait(ctx, wait); err != nil {
+			return reply, err
+		}
+		waited += wait
+	}
 }
 
 // maxHops bounds how many owners of a key are followed.
@@ -347,6 +397,9 @@ func (c *Caller) read(ctx context.Context, op hermes.Operation, input any) (Repl
 	}
 }
 
+// errEarlier is why an earlier console has left an action without an outcome.
+var errEarlier = errors.New("an earlier console left it")
+
 // again looks for an earlier call of the same operation on the same object. A
 // mutation that was asked for is not asked for once more by itself: its original
 // result is read (seed 001, "Failures and recovery").
@@ -367,6 +420,13 @@ func (c *Caller) again(ctx context.Context, op hermes.Operation, id string) (Rep
 			continue // it was not asked, after all
 		}
 		c.tell(Notice{Kind: NoticeOriginal, Action: k.Action, Text: "this was asked before, and is not asked again: the original action is read: " + k.Action})
+		if !turn.Settled() {
+			actor := Actor{Daemon: c.Service, Action: k.Action, Now: c.Now}
+			if r, err := c.original(ctx, op, actor, errEarlier); err != nil {
+				r.Key = k.Request.IdempotencyKey
+				return r, true, err
+			}
+		}
 		r, err := c.outcome(ctx, op, k.Action)
 		r.Key = k.Request.IdempotencyKey
 		return r, true, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -110,5 +111,67 @@ func TestAForkThatFailedIsWeighedByBothSessions(t *testing.T) {
 	run(t, o, "act_nowhere", hermes.OpSessionFork, `{"session_id":"nowhere","body":{"id":"child-2"}}`)
 	if r, err = o.Reconcile(t.Context(), "act_nowhere"); err != nil || r.Finding != "the source is not there; the child is not there" || !r.Escalate {
 		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func TestAReadWhoseSubmissionMetAPassingTroubleIsMadeAgain(t *testing.T) {
+	busy := &client.Error{HTTPStatus: 503, Code: "storage.unavailable", Category: "temporary", Retryable: true}
+	for name, c := range map[string]struct {
+		err  error
+		ok   bool
+		want string
+	}{
+		"the typed error permits it": {busy, true, "map[session_create:1 session_get:2]"},
+		"it does not": {&client.Error{HTTPStatus: 503, Code: "storage.unavailable", Category: "temporary"}, false,
+			"map[session_create:1 session_get:1]"},
+		"there is none": {io.ErrUnexpectedEOF, false, "map[session_create:1 session_get:1]"},
+	} {
+		o := newOffice(t, aipd.Options{Poll: time.Millisecond})
+		if _, err := o.CreateSession(t.Context(), act.NewSession{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		o.Service = &turning{Service: o.Service, errs: []error{c.err}}
+		r, err := o.Session(t.Context(), "a")
+		if (err == nil) != c.ok || (r.Session.ID == "a") != c.ok || o.calls() != c.want {
+			t.Errorf("%s: %+v, %v, %s", name, r.Session, err, o.calls())
+		}
+		if o.heard(act.NoticeLost) == c.ok {
+			t.Errorf("%s: told %+v", name, o.told)
+		}
+	}
+}
+
+// A call must end although its submission got no answer and the daemon knows
+// nothing of it.
+func TestAMutationThatTheDaemonNeverShowsEndsIncomplete(t *testing.T) {
+	o := newOffice(t, aipd.Options{})
+	o.Service = &turning{Service: o.Service, errs: []error{io.ErrUnexpectedEOF}}
+	_, err := o.CreateSession(t.Context(), act.NewSession{ID: "a"})
+	var failed *act.Failure
+	if !errors.As(err, &failed) || failed.Verdict.Word != model.Incomplete || o.calls() != "map[session_create:1]" || !o.heard(act.NoticeLost) {
+		t.Errorf("%v, %s, told %+v", err, o.calls(), o.told)
+	}
+	var waited time.Duration
+	for _, d := range o.waited {
+		waited += d
+	}
+	if waited < time.Minute || waited > 2*time.Minute {
+		t.Errorf("asked for %s", waited)
+	}
+}
+
+func TestADeleteThatTheDaemonLostIsNotWaitedForWithoutEnd(t *testing.T) {
+	o := newOffice(t, aipd.Options{})
+	deletion := act.Deletion{ID: "resp_6200d54e1d6b439da67c81e59bb2"}
+	o.Service = &turning{Service: o.Service, errs: []error{io.ErrUnexpectedEOF}}
+	for range 2 {
+		_, err := o.DeleteResponse(t.Context(), deletion)
+		var failed *act.Failure
+		if !errors.As(err, &failed) || failed.Verdict.Word != model.Incomplete || o.calls() != "map[response_delete:1]" {
+			t.Errorf("%v, %s", err, o.calls())
+		}
+	}
+	if !o.heard(act.NoticeOriginal) {
+		t.Errorf("told %+v", o.told)
 	}
 }

@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -119,9 +120,25 @@ type NewSession struct {
 
 // CreateSession makes a session.
 func (c *Caller) CreateSession(ctx context.Context, n NewSession) (SessionReply, error) {
-	body := filled("id", n.ID, "title", n.Title, "model", n.Model, "system_prompt", n.SystemPrompt)
-	r, err := c.call(ctx, call{op: hermes.OpSessionCreate, input: map[string]any{"body": body}, key: n.Key})
+	r, err := c.call(ctx, call{op: hermes.OpSessionCreate, input: n.input(), key: n.Key})
 	return c.session(hermes.OpSessionCreate, r, err)
+}
+
+func (n NewSession) input() map[string]any {
+	return map[string]any{"body": filled("id", n.ID, "title", n.Title, "model", n.Model, "system_prompt", n.SystemPrompt)}
+}
+
+// Check is what is wrong with the request, as CreateSession would say it.
+func (n NewSession) Check() []hermes.Finding { return check(hermes.OpSessionCreate, n.input()) }
+
+// check is what is wrong with a call's input. Its key is made where there is none.
+func check(op hermes.Operation, input any) []hermes.Finding {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return []hermes.Finding{{Field: "input", Rule: "must be JSON"}}
+	}
+	errs, _ := hermes.Check(op, raw, hermes.CheckOptions{Capability: op.Capability(""), IdempotencyKey: "made", Mode: "sync"})
+	return errs
 }
 
 // filled is an object of names and values in turn, without the empty ones.
@@ -146,13 +163,20 @@ type Patch struct {
 // PatchSession changes a session's metadata. An end reason closes nothing for
 // the provider: it lets an ended session go on.
 func (c *Caller) PatchSession(ctx context.Context, p Patch) (SessionReply, error) {
+	r, err := c.call(ctx, call{op: hermes.OpSessionPatch, input: p.input(), key: p.Key})
+	return c.session(hermes.OpSessionPatch, r, err)
+}
+
+func (p Patch) input() map[string]any {
 	body := filled("end_reason", p.EndReason)
 	if p.Title != nil {
 		body["title"] = *p.Title
 	}
-	r, err := c.call(ctx, call{op: hermes.OpSessionPatch, input: map[string]any{"session_id": p.ID, "body": body}, key: p.Key})
-	return c.session(hermes.OpSessionPatch, r, err)
+	return map[string]any{"session_id": p.ID, "body": body}
 }
+
+// Check is what is wrong with the request, as PatchSession would say it.
+func (p Patch) Check() []hermes.Finding { return check(hermes.OpSessionPatch, p.input()) }
 
 // Transcript is what session_messages answered.
 type Transcript struct {
@@ -194,6 +218,13 @@ type Fork struct {
 	Key   string
 }
 
+func (f Fork) input() map[string]any {
+	return map[string]any{"session_id": f.ID, "body": filled("id", f.Child, "title", f.Title)}
+}
+
+// Check is what is wrong with the request, as ForkSession would say it.
+func (f Fork) Check() []hermes.Finding { return check(hermes.OpSessionFork, f.input()) }
+
 // Found is a session that was looked up.
 type Found struct {
 	ID      string
@@ -217,8 +248,7 @@ func (c *Caller) ForkSession(ctx context.Context, f Fork) (Forked, error) {
 	if f.Child == "" {
 		f.Child = "fork_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	}
-	r, err := c.call(ctx, call{op: hermes.OpSessionFork, key: f.Key,
-		input: map[string]any{"session_id": f.ID, "body": filled("id", f.Child, "title", f.Title)}})
+	r, err := c.call(ctx, call{op: hermes.OpSessionFork, input: f.input(), key: f.Key})
 	out := Forked{ChildID: f.Child}
 	out.SessionReply, err = c.session(hermes.OpSessionFork, r, err)
 	var check *CheckError

@@ -33,6 +33,9 @@ type wide struct {
 // standard library reads.
 func agrees(t *testing.T, raw []byte) (some bool) {
 	t.Helper()
+	if valid(raw) != json.Valid(raw) {
+		t.Fatalf("%q: valid is %t", raw, valid(raw))
+	}
 	for _, v := range []any{&wide{}, &inner{}, &Chunk{}, &Event{}, &Status{}, &Result{}, &Error{}, new(string), new(json.RawMessage), &[]inner{}} {
 		fresh := func() any { return reflect.New(reflect.TypeOf(v).Elem()).Interface() }
 		got := fresh()

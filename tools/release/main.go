@@ -27,7 +27,7 @@ func main() {
 	var r release
 	var unix int64
 	var only string
-	flag.StringVar(&r.version, "version", "unknown", "the `version` that the program says and that the archives are named by")
+	flag.StringVar(&r.version, "version", "dev", "the `version` that the program says and that the archives are named by")
 	flag.StringVar(&r.revision, "revision", "", "the `commit` that the program says")
 	flag.Int64Var(&unix, "time", 0, "the time of every file in the archives, in Unix `seconds`: the commit's")
 	flag.StringVar(&r.dir, "dir", "dist", "the `folder` to write to; what it holds goes")

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -144,8 +145,32 @@ after any disconnect or crash.`,
 		a.openCommand(), a.exportCommand(), a.journalCommand(), a.serveCommand(),
 		a.doctorCommand(), a.configCommand(), a.schemaCommand(), a.manCommand(),
 	)
+	group(root)
 	a.completeAll(root)
 	return root
+}
+
+// group puts the commands under headings, for the help.
+func group(root *cobra.Command) {
+	for _, g := range []struct {
+		title string
+		names []string
+	}{
+		{"One action:", []string{"demo", "watch", "submit", "cancel", "status", "reconcile", "open", "export"}},
+		{"What is there:", []string{"actions", "capabilities", "session", "response", "journal"}},
+		{"Setting up:", []string{"doctor", "config", "serve", "completion", "man", "schema"}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(g.names, c.Name()) {
+				c.GroupID = g.title
+			}
+		}
+		if slices.Contains(g.names, "completion") {
+			root.SetCompletionCommandGroupID(g.title) // cobra makes these two late
+			root.SetHelpCommandGroupID(g.title)
+		}
+	}
 }
 
 // prepareFor prepares for a command. Cobra's own, which complete for a shell and write

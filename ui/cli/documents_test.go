@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,4 +95,56 @@ func TestTheConfigurationDocumentHasEverySetting(t *testing.T) {
 			t.Errorf("there is no row %q", row)
 		}
 	}
+}
+
+// TestTheJSONDocumentHasEveryMember holds the document to the schema: each type
+// has a heading or a row, which names the members that the schema has.
+func TestTheJSONDocumentHasEveryMember(t *testing.T) {
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]struct {
+				Const any `json:"const"`
+			} `json:"properties"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(outputSchema), &schema); err != nil {
+		t.Fatal(err)
+	}
+	text, types := document(t, "docs/json.md"), 0
+	for _, def := range schema.Defs {
+		kind, ok := def.Properties["type"].Const.(string)
+		if !ok {
+			continue // a part of another
+		}
+		types++
+		about := aboutType(text, kind)
+		if about == "" {
+			t.Errorf("nothing is said of %s", kind)
+			continue
+		}
+		for name := range def.Properties {
+			if !slices.Contains([]string{"type", "version", "masked"}, name) && !strings.Contains(about, "`"+name+"`") {
+				t.Errorf("%s: nothing is said of %s", kind, name)
+			}
+		}
+	}
+	if types < 20 {
+		t.Errorf("the schema has %d types", types)
+	}
+}
+
+// aboutType is the section or the rows of the document that are about a type.
+func aboutType(text, kind string) string {
+	if _, section, ok := strings.Cut(text, "\n### "+kind+"\n"); ok {
+		section, _, _ = strings.Cut(section, "\n## ")
+		section, _, _ = strings.Cut(section, "\n### ")
+		return section
+	}
+	var rows strings.Builder
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 && strings.Contains(cells[2], "`"+kind+"`") {
+			rows.WriteString(line)
+		}
+	}
+	return rows.String()
 }

@@ -24,6 +24,9 @@ func TestEveryCommandHasHelpWithExamplesThatParse(t *testing.T) {
 		if cmd.Short == "" {
 			t.Errorf("%s does not say what it does", cmd.CommandPath())
 		}
+		if p := cmd.Parent(); p != nil && !p.HasParent() && cmd.GroupID == "" {
+			t.Errorf("%s stands under no heading", cmd.CommandPath())
+		}
 		if cmd.Example == "" && !cmd.HasSubCommands() {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}

@@ -62,8 +62,8 @@ const dyingHow, dyingPlain = "AIPSCOPE_TEST_DIES", "AIPSCOPE_TEST_PLAIN"
 func TestAKeeperGivesTheTerminalBack(t *testing.T) {
 	for _, how := range []string{"library", "killed", "left"} {
 		for _, plain := range []bool{false, true} {
-			if plain && turntest.Racing {
-				continue // a process costs much there
+			if plain && (turntest.Racing || how != "library") {
+				continue // a process costs much there, and a plain screen has no frame to wait for
 			}
 			term := ptytest.Open(t)
 			before := term.State(t)

@@ -271,7 +271,7 @@ tools and counts.`,
 			if err != nil {
 				return err
 			}
-			if file == "" {
+			if file == "" || file == "-" {
 				far := a.beginBeside("exporting")
 				defer far.end()
 				return a.export(cmd.Context(), a.out, log, action, reveal, far)
@@ -287,7 +287,7 @@ tools and counts.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&reveal, "reveal", false, "leave content as it is")
-	f.StringVar(&file, "file", "", "write to `file` (mode 0600) instead of standard output")
+	f.StringVar(&file, "file", "", "write to `file` (mode 0600) instead of standard output (-)")
 	return cmd
 }
 

@@ -284,6 +284,11 @@ func (d *desk) submit(ctx context.Context, action string, fresh bool, req model.
 		return fmt.Errorf("submit %s: %w", action, err)
 	}
 	d.app.log.Info("submit", "action", action, "capability", req.Capability, "key", req.IdempotencyKey, "mode", req.Mode)
+	if d.set.Output != "tui" {
+		actor.Lost = func(err error) {
+			fmt.Fprintf(d.err, "aipscope: the submission got no answer (%s): %s itself is asked, nothing is sent again\n", oneLine(act.Why(err)), safe.Line(action))
+		}
+	}
 	posted := make(chan error, 1)
 	sending, stop := context.WithCancel(ctx)
 	defer stop()

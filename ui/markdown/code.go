@@ -20,11 +20,13 @@ const (
 	maxHighlight = 8 << 10 // bytes
 	maxCodeLine  = 400     // bytes of a line
 	maxBlanks    = 12      // lines in a row that show nothing
-	// maxColour is what a block may take; a usual one takes a few milliseconds.
-	maxColour = 300 * time.Millisecond
 	// maxTired is how many languages may take longer before all code is text.
 	maxTired = 3
 )
+
+// maxColour is what a block may take; a usual one takes a few milliseconds. Tests
+// wait longer: they run on machines that have other things to do.
+var maxColour = 300 * time.Millisecond
 
 // tired are the lexers that took too long once. They are not asked again: what
 // a turn holds one of, it may hold a thousand of.

@@ -3,9 +3,12 @@ package markdown
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/chroma/v2"
 )
+
+func init() { maxColour = time.Minute }
 
 func TestCodeThatWouldTakeLongIsText(t *testing.T) {
 	for name, code := range map[string]string{
@@ -33,6 +36,8 @@ func (s slow) Tokenise(*chroma.TokeniseOptions, string) (chroma.Iterator, error)
 func TestALexerThatTakesTooLongIsAskedOnce(t *testing.T) {
 	lexer := slow{aliases()["go"]}
 	defer func() { clear(tired.lexers) }()
+	defer func(usual time.Duration) { maxColour = usual }(maxColour)
+	maxColour = 100 * time.Millisecond
 	aliases()["slow"] = lexer
 	defer delete(aliases(), "slow")
 	b := newBlocks(options(80))

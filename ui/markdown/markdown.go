@@ -62,12 +62,12 @@ type Document struct {
 	waiting map[string][]int // segments that look for a label
 	found   []found          // labels that were looked for before they were defined
 	marks   []mark
-	spacing int          // bytes from one to the next, at least
-	stale   map[int]bool // segments to be rendered again
-	rest    tail         // what is open
-	changed bool         // text has come since the last drawing
-	whole   bool         // no more text comes
-	ended   bool         // and all of it was looked at
+	spacing int  // bytes from one to the next, at least
+	undrawn int  // closed segments that are not rendered
+	rest    tail // what is open
+	changed bool // text has come since the last drawing
+	whole   bool // no more text comes
+	ended   bool // and all of it was looked at
 }
 
 // segment is a part of the text that is complete: blocks that are parsed alone.
@@ -76,7 +76,9 @@ type segment struct {
 	plain   bool
 	goesOn  listGoesOn
 	against bool // no empty line before it
+	drawn   bool
 	lines   []string
+	height  int // number of lines; until it is drawn about so many
 }
 
 // tail is the open end of the text.
@@ -100,7 +102,7 @@ type tail struct {
 // New returns an empty document.
 func New(o Options) *Document {
 	o.Width = max(o.Width, 1)
-	return &Document{options: o, known: make(definitions), waiting: make(map[string][]int), stale: make(map[int]bool), spacing: markSpacing}
+	return &Document{options: o, known: make(definitions), waiting: make(map[string][]int), spacing: markSpacing}
 }
 
 // Like returns an empty document that is drawn as d is. What a look costs to make
@@ -160,9 +162,8 @@ func (d *Document) SetStyle(s ansi.StyleConfig, p termenv.Profile) {
 
 func (d *Document) redraw() {
 	for i := range d.closed {
-		d.stale[i] = true
+		d.forget(i)
 	}
-	d.offsets = d.offsets[:0]
 	d.rest.forget()
 	for i := range d.marks {
 		d.marks[i].rest.forget()
@@ -175,24 +176,21 @@ func (t *tail) forget() {
 	t.lines, t.head, t.size, t.plain = nil, nil, 0, plainLines{}
 }
 
-// Height is the number of lines.
+// Height is the number of lines. All of the text is rendered for it; see Extent.
 func (d *Document) Height() int {
 	d.update()
-	closed := 0
-	if n := len(d.closed); n > 0 {
-		closed = d.offsets[n-1] + len(d.closed[n-1].lines)
+	for i := 0; i < len(d.closed) && d.undrawn > 0; i++ {
+		d.draw(i)
 	}
-	if len(d.rest.lines) == 0 {
-		return closed
-	}
-	return closed + d.gap(closed, d.rest.goesOn, d.rest.against) + len(d.rest.lines)
+	return d.Extent()
 }
 
 // Lines returns the lines from one number up to, not including, another; as many
 // of them as there are. Each is at most as wide as the document, and looks the same
 // wherever it is put.
 func (d *Document) Lines(from, to int) []string {
-	height := d.Height()
+	d.Show(from, to)
+	height := d.Extent()
 	from, to = max(from, 0), min(to, height)
 	if from >= to {
 		return nil
@@ -204,11 +202,7 @@ func (d *Document) Lines(from, to int) []string {
 		}
 		out = append(out, lines[min(max(from-at, 0), len(lines)):max(min(to-at, len(lines)), 0)]...)
 	}
-	first, found := slices.BinarySearch(d.offsets, from)
-	if !found {
-		first--
-	}
-	for i := max(first, 0); i < len(d.closed) && d.offsets[i] < to; i++ {
+	for i := d.segmentAt(from); i < len(d.closed) && d.offsets[i] < to; i++ {
 		add(d.offsets[i], d.closed[i].lines)
 	}
 	if at := height - len(d.rest.lines); at < to {
@@ -225,33 +219,17 @@ func (d *Document) gap(at int, goesOn listGoesOn, against bool) int {
 	return 1
 }
 
-// update brings the lines up to date with the text.
+// update brings the lines up to date with the text, but for rendering what was
+// closed.
 func (d *Document) update() {
-	if !d.changed {
-		return
-	}
-	d.changed = false
-	if d.blocks == nil {
-		d.blocks = newBlocks(d.options)
-	}
-	d.take()
-	for i := range d.stale {
-		d.draw(i)
-		d.offsets = d.offsets[:min(len(d.offsets), i)]
-	}
-	clear(d.stale)
-	for i := len(d.offsets); i < len(d.closed); i++ {
-		at := 0
-		if i > 0 {
-			at = d.offsets[i-1] + len(d.closed[i-1].lines)
+	if d.changed {
+		d.changed = false
+		if d.blocks == nil {
+			d.blocks = newBlocks(d.options)
 		}
-		s := &d.closed[i]
-		if len(s.lines) > 0 {
-			at += d.gap(at, s.goesOn, s.against)
-		}
-		d.offsets = append(d.offsets, at)
+		d.take()
+		d.drawTail()
 	}
-	d.drawTail()
 }
 
 // take looks at the text that has come, in pieces.
@@ -405,7 +383,9 @@ func (d *Document) close(size int, plain bool) {
 	if !plain {
 		d.learn(len(d.closed) - 1)
 	}
-	d.draw(len(d.closed) - 1)
+	d.undrawn++
+	s := &d.closed[len(d.closed)-1]
+	s.height = d.estimate(s.text)
 }
 
 // learn adds the definitions of a segment, and has those segments rendered again
@@ -418,21 +398,11 @@ func (d *Document) learn(i int) {
 	}
 	for _, label := range d.known.define(refs) {
 		for _, j := range d.waiting[label] {
-			d.stale[j] = true
+			d.forget(j)
 		}
 		d.found = append(d.found, found{label, i, d.waiting[label]})
 		delete(d.waiting, label)
 	}
-}
-
-// draw renders a closed segment.
-func (d *Document) draw(i int) {
-	s := &d.closed[i]
-	if s.plain {
-		s.lines = d.blocks.verbatim(s.text, d.blocks.frame(d.options.Width), d.blocks.base)
-		return
-	}
-	s.lines = d.render([]byte(s.text), s.goesOn)
 }
 
 // render renders text that is parsed alone.

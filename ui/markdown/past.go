@@ -60,13 +60,38 @@ func (d *Document) UpTo(n int) *Document {
 	p.raw.WriteString(d.raw.String()[:n])
 	p.changed = true
 	k := sort.Search(len(d.marks), func(i int) bool { return d.marks[i].read > n }) - 1
-	if k < 0 {
-		return p
+	end := len(d.closed)
+	if k+1 < len(d.marks) {
+		end = d.marks[k+1].closed
 	}
+	from := 0
+	if k >= 0 {
+		from = d.marks[k].closed
+		p.resume(d, k)
+	}
+	// Around its end lines have the same numbers in both.
+	for i := from; i < end; i++ {
+		d.draw(i)
+	}
+	p.update()
+	for i := from; i < len(p.closed); i++ {
+		p.draw(i)
+	}
+	return p
+}
+
+// resume takes over what d was at its k-th mark.
+func (p *Document) resume(d *Document, k int) {
 	m := d.marks[k]
+	d.lay()
 	p.marks = slices.Clip(d.marks[:k+1])
 	p.read, p.stream, p.rest = m.read, m.stream, m.rest
 	p.closed = slices.Clone(d.closed[:m.closed])
+	for i := range p.closed {
+		if !p.closed[i].drawn {
+			p.undrawn++
+		}
+	}
 	p.offsets = slices.Clone(d.offsets[:m.closed])
 	p.known, p.waiting = maps.Clone(d.known), make(map[string][]int, len(d.waiting))
 	for label, segments := range d.waiting {
@@ -80,10 +105,9 @@ func (d *Document) UpTo(n int) *Document {
 		delete(p.known, f.label)
 		p.wait(f.label, f.seekers)
 		for _, s := range p.waiting[f.label] {
-			p.stale[s] = true
+			p.forget(s)
 		}
 	}
-	return p
 }
 
 // wait notes the segments that look for a label, as far as the document has them.
