@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"time"
@@ -20,6 +21,7 @@ const (
 	pollMost   = 2 * time.Second
 	maxNowhere = 3
 	maxLosses  = 8
+	maxEvents  = 4 << 20         // of a result: a connector keeps 100,000 at most (wire/hermes.md A.4)
 	resultTime = 5 * time.Second // a terminal state that gave no result for so long stands alone
 )
 
@@ -184,7 +186,10 @@ func (f *follower) sleep(ctx context.Context, d time.Duration) error {
 // readResult reads the result, its events as digests.
 func (f *follower) readResult(ctx context.Context) (*model.Matcher, aip.Result, error) {
 	m := new(model.Matcher)
-	res, err := f.cfg.Client.Result(ctx, f.action, func(_ int, raw json.RawMessage) error {
+	res, err := f.cfg.Client.Result(ctx, f.action, func(index int, raw json.RawMessage) error {
+		if index >= maxEvents {
+			return fmt.Errorf("%w: a result of more than %d events", aip.ErrTooLarge, maxEvents)
+		}
 		if rec, ok := recordOf(raw); ok {
 			m.Event(rec.Digest())
 		} else {

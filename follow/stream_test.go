@@ -3,6 +3,8 @@ package follow
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,8 @@ import (
 	"time"
 
 	"github.com/tmaxmax/go-sse"
+
+	"aipscope/model/aip"
 )
 
 // pieces is a body that comes in pieces.
@@ -154,5 +158,23 @@ func TestALongCursorDoesNotFillTheScreen(t *testing.T) {
 	e := &TooLargeError{Cursor: strings.Repeat("\x1b", 1<<20), Size: 9, Limit: 8}
 	if s := e.Error(); len(s) > 500 || strings.Contains(s, "\x1b") {
 		t.Errorf("%d bytes: %.200q", len(s), s)
+	}
+}
+
+// endlessResult is a daemon whose result has ever more events.
+type endlessResult struct{ Client }
+
+func (endlessResult) Result(_ context.Context, _ string, event func(int, json.RawMessage) error) (aip.Result, error) {
+	for i := maxEvents - 2; ; i++ {
+		if err := event(i, json.RawMessage(`{"data":1}`)); err != nil {
+			return aip.Result{}, err
+		}
+	}
+}
+
+func TestAnEndlessResultIsNotReadForEver(t *testing.T) {
+	f := &follower{cfg: Config{Client: endlessResult{}}}
+	if _, _, err := f.readResult(t.Context()); !errors.Is(err, aip.ErrTooLarge) {
+		t.Errorf("it ended with %v", err)
 	}
 }

@@ -142,8 +142,14 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 			}
 			return nil
 		})
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
 			h.fault("%s: %v", names[action], err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err // the rows at hand end in order
 		}
 	}
 	if err := rows.Err(); err != nil {

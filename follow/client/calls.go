@@ -116,7 +116,7 @@ func (c *Client) Result(ctx context.Context, action string, event func(index int
 		return aip.Result{}, fmt.Errorf("read result: %w", err)
 	}
 	defer resp.Body.Close()
-	res, err := aip.ReadResult(resp.Body, event)
+	res, err := aip.ReadResult(bounded(resp.Body), event)
 	return res, inside(resp, err)
 }
 
@@ -171,7 +171,7 @@ func (c *Client) Page(ctx context.Context, action, cursor string, limit int, eve
 		return aip.Page{}, fmt.Errorf("read page: %w", err)
 	}
 	defer resp.Body.Close()
-	p, err := aip.ReadPage(resp.Body, event, chunk)
+	p, err := aip.ReadPage(bounded(resp.Body), event, chunk)
 	return p, inside(resp, err)
 }
 
@@ -215,7 +215,7 @@ func (c *Client) Cancel(ctx context.Context, action, reason string) (aip.Result,
 		return aip.Result{}, fmt.Errorf("cancel: %w", err)
 	}
 	defer resp.Body.Close()
-	res, err := aip.ReadResult(resp.Body, nil)
+	res, err := aip.ReadResult(limited(resp.Body), nil)
 	return res, inside(resp, err)
 }
 
@@ -283,7 +283,7 @@ func (c *Client) Submit(ctx context.Context, e Envelope, event func(index int, r
 		return aip.Answer{}, fmt.Errorf("submit: %w", err)
 	}
 	defer resp.Body.Close()
-	a, err := aip.ReadAnswer(resp.Body, event)
+	a, err := aip.ReadAnswer(bounded(resp.Body), event)
 	if err == nil && a.Error != nil {
 		err = a.Error
 	}
@@ -336,20 +336,24 @@ func inside(resp *http.Response, err error) error {
 var ErrAnswerTooLarge = errors.New("the answer is larger than 16 MiB")
 
 // limited reads at most maxAnswer bytes, and says so when there is more.
-func limited(r io.Reader) io.Reader { return &limit{r, maxAnswer} }
+func limited(r io.Reader) io.Reader { return &limit{r, maxAnswer, ErrAnswerTooLarge} }
+
+// bounded reads what is decoded as it arrives and may be large, but not endless.
+func bounded(r io.Reader) io.Reader { return &limit{r, maxStreamed, aip.ErrTooLarge} }
 
 type limit struct {
 	r    io.Reader
-	left int
+	left int64
+	over error // when there is more
 }
 
 func (l *limit) Read(p []byte) (int, error) {
 	if l.left < 0 {
-		return 0, ErrAnswerTooLarge
+		return 0, l.over
 	}
-	n, err := l.r.Read(p[:min(len(p), l.left+1)])
-	if l.left -= n; l.left < 0 {
-		return 0, ErrAnswerTooLarge
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
+	if l.left -= int64(n); l.left < 0 {
+		return 0, l.over
 	}
 	return n, err
 }

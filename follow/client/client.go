@@ -36,6 +36,9 @@ const (
 
 	maxError  = 1 << 20  // bytes of an error's body that are read
 	maxAnswer = 16 << 20 // bytes of a small JSON answer
+	// maxStreamed bounds an answer that is read as it arrives. A result repeats a stream of
+	// at most 64 MiB a few times, escaped.
+	maxStreamed = 4 << 30
 )
 
 var (

@@ -473,6 +473,10 @@ func TestSmallAnswersAreBounded(t *testing.T) {
 	if _, _, err := d.Status(t.Context(), "act_a"); !errors.Is(err, client.ErrAnswerTooLarge) {
 		t.Errorf("got %v", err)
 	}
+	d = daemon(t, answer(strings.Repeat(" ", 17<<20)))
+	if _, err := d.Cancel(t.Context(), "act_a", ""); !errors.Is(err, client.ErrAnswerTooLarge) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestSubmitReturnsFailedResultsAndErrorBodies(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"aipscope/follow"
 	"aipscope/follow/act"
@@ -91,9 +92,10 @@ func (e inWords) Error() string { return explain(e.error) }
 func (e inWords) Unwrap() error { return e.error }
 
 // watch is what is seen of the action: its watch, until the submission is refused,
-// after which there is nothing to watch.
+// after which there is nothing to watch but what the journal held before.
 func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.Batch, error) {
-	refused := make(chan struct{})
+	refused, begun := make(chan struct{}), make(chan struct{})
+	var begin sync.Once
 	a.spawn(func() {
 		select {
 		case <-s.done:
@@ -104,11 +106,19 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 			w.Poke() // the answer may tell more than the stream does
 			return
 		}
+		select {
+		case <-begun:
+		case <-s.ctx.Done():
+			return
+		}
 		close(refused)
 		w.Close()
 	})
 	return func(ctx context.Context) (follow.Batch, error) {
 		b, err := w.Next(ctx)
+		if len(b.Rows) > 0 || b.Done {
+			begin.Do(func() { close(begun) })
+		}
 		if !b.Done || b.Err == nil {
 			return b, err
 		}
