@@ -71,12 +71,17 @@ func (p *assistantPane) measure() int { return max(1, min(p.w-3, textMeasure)) }
 
 // update takes in what the turn has gained.
 func (p *assistantPane) update(turn *model.Turn) {
+	// While a turn is not built anew, only its last segment grows.
+	from := 0
 	if p.now != nil { // from the past
 		p.stretches, p.now = p.now, nil
+	} else if p.turn == turn && p.restarts == turn.Restarts() && p.settled == turn.Settled() {
+		from = max(0, len(p.stretches)-1)
 	}
 	p.know(turn)
 	segs := turn.Segments()
-	for i, seg := range segs {
+	for i := from; i < len(segs); i++ {
+		seg := segs[i]
 		if i < len(p.stretches) && p.stretches[i].holds(seg) {
 			p.stretches[i].seg = seg
 		} else {

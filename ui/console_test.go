@@ -418,3 +418,13 @@ func TestAJournalIsReadBeforeTheLinkIsKnown(t *testing.T) {
 		d.shows("The cancellation has no answer yet. q again leaves.")
 	})
 }
+
+func TestTheVerdictNamesToolsThatDidNotEnd(t *testing.T) {
+	for recording, want := range map[string]string{"chat_tool_no_completion": "search_files (never ended), read_file", "chat_tool_orphan": "terminal (never ended), terminal"} {
+		bubble(t, recording, 120, 40, nil, func(d *driver, rows []model.Row) {
+			d.finish(rows)
+			d.press("v")
+			d.shows(want)
+		})
+	}
+}

@@ -4,12 +4,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"aipscope/model"
 	"aipscope/model/turntest"
 	"aipscope/themes"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/dlclark/regexp2"
 )
 
 func TestThePastShowsTheTurnAsItWas(t *testing.T) {
@@ -94,19 +96,27 @@ func TestALateChunkChangesThePast(t *testing.T) {
 // What the panes made of the turn as it is, and shorten or lengthen for a moment, is
 // what they would have made of the moment alone.
 func TestThePanesOfThePastAreThoseOfATurnThatStoppedThere(t *testing.T) {
+	// The highlighter's clock tells one time for all tests: a bubble's.
+	synctest.Test(t, thePanesOfThePast)
+}
+
+func thePanesOfThePast(t *testing.T) {
+	t.Cleanup(regexp2.StopTimeoutClock)
 	random := rand.New(rand.NewPCG(9, 9))
 	for _, r := range turntest.Recordings(t) {
 		rows := r.Rows(t)
-		if turntest.Racing && len(rows) > 400 {
-			rows = rows[:400]
+		most := 1600
+		if turntest.Racing {
+			most = 200
 		}
+		rows = rows[:min(len(rows), most)]
 		c := New(t.Context(), Config{Action: turntest.Action, Mask: maskAll, Look: Look{Theme: themes.Auto(true)}})
 		c.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
 		c.assistant.fold()
 		c.apply(rows)
 		now := strings.Join(c.assistant.view(), "\n")
 		n := c.turn.Entries().Len()
-		for range min(n, 10) {
+		for range min(n, 6) {
 			i := random.IntN(n)
 			if random.IntN(3) == 0 {
 				c.Update(tea.WindowSizeMsg{Width: 100 + random.IntN(40), Height: 40})

@@ -185,6 +185,19 @@ func toolTime(t *model.Tool, now time.Time) string {
 	return string(t.Status)
 }
 
+// toolOdd says behind a tool's name that it did not end as it should.
+func toolOdd(s model.ToolStatus) string {
+	switch s {
+	case model.ToolFailed:
+		return " (failed)"
+	case model.ToolUnended:
+		return " (never ended)"
+	case model.ToolOrphan:
+		return " (no start)"
+	}
+	return ""
+}
+
 // toolState says where a tool stands, in words.
 func toolState(t *model.Tool) string {
 	switch t.Status {

@@ -149,7 +149,7 @@ func (c *Console) effectLines(cond model.Condition, w int, keys bool) []string {
 	var names []string
 	seen := map[string]int{}
 	for _, t := range c.turn.Tools() {
-		n := toolName(t)
+		n := toolName(t) + toolOdd(t.Status)
 		if seen[n]++; seen[n] == 1 {
 			names = append(names, n)
 		}
