@@ -295,7 +295,7 @@ func (d *doctor) mayCancel(ctx context.Context, c *client.Client) {
 	}
 	switch {
 	case err == nil, client.KindOf(err) == client.NotFound && isRefusal(err):
-		d.say("cancel", checkOK, "a cancel is heard; whether this token has the scope action:write shows at an action that is there", "")
+		d.say("cancel", checkOK, "cancels are heard; only cancelling a real action shows whether the token has the scope action:write", "")
 	default:
 		d.fault("cancel", checkWarning, err)
 	}

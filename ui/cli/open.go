@@ -159,7 +159,7 @@ func (a *app) openFile(ctx context.Context, path string) (*face, error) {
 	} else {
 		named, err := os.Open(path)
 		if err != nil {
-			return nil, usage(fmt.Errorf("open: %w", err))
+			return nil, usage(err)
 		}
 		defer named.Close()
 		if info, err := named.Stat(); err == nil {

@@ -249,11 +249,11 @@ func addDaemon(ctx context.Context, c *client.Client, lines map[string]*actionLi
 
 func (a *app) printActions(lines []*actionLine) error {
 	if len(lines) == 0 {
-		where := "the journal knows no action yet"
+		say := "the journal knows no action yet, and no daemon is named (--url, AIP_URL); aipscope demo needs neither"
 		if a.set.URL != "" {
-			where = "neither the journal nor the daemon knows an action yet"
+			say = "neither the journal nor the daemon knows an action yet; aipscope submit sends one"
 		}
-		_, err := fmt.Fprintf(a.out, "%s; try: aipscope demo\n", where)
+		_, err := fmt.Fprintln(a.out, say)
 		return err
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)

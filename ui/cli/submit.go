@@ -239,11 +239,12 @@ func (a *app) readText(given, flag string) (raw []byte, from string, err error) 
 		raw, err = readAtMost(a.in)
 	case given != "" && given[0] == '@':
 		from = given[1:]
-		var f *os.File
-		if f, err = os.Open(from); err == nil {
-			raw, err = readAtMost(f)
-			f.Close()
+		f, failed := os.Open(from)
+		if failed != nil {
+			return nil, from, usage(failed) // it names the file
 		}
+		defer f.Close()
+		raw, err = readAtMost(f)
 	default:
 		return []byte(given), flag, nil
 	}
