@@ -202,7 +202,11 @@ func (j judge) effects() Condition {
 	if left == 0 {
 		return cond(CondEffects, Pass, Count(len(j.tools), "tool", "tools")+", confirmed")
 	}
-	return cond(CondEffects, MarkPending, fmt.Sprintf("%d of %s not confirmed", left, Count(len(j.tools), "tool", "tools")))
+	say := Count(len(j.tools), "tool", "tools") + " not confirmed"
+	if left < len(j.tools) {
+		say = fmt.Sprintf("%d of %s", left, say)
+	}
+	return cond(CondEffects, MarkPending, say)
 }
 
 // decision is the seeds' word on the result's error, or "".

@@ -80,9 +80,9 @@ func sessionColumnsOf(w int) sessionColumns {
 		k.source = 12
 		rest -= 13
 	}
-	if rest > 20 {
-		k.kind = 20
-		rest -= 21
+	if rest > 22 {
+		k.kind = 22 // "child of id_masked-99"
+		rest -= 23
 	}
 	id := min(14, max(0, rest))
 	k.id += id

@@ -89,6 +89,9 @@ func maskAll(raw json.RawMessage) json.RawMessage {
 	walk = func(v any) any {
 		switch v := v.(type) {
 		case string:
+			if v == "" {
+				return v
+			}
 			return fmt.Sprintf("‹%d chars›", len([]rune(v)))
 		case []any:
 			for i := range v {

@@ -135,7 +135,7 @@ func (d *offers) view(w, h int) []string {
 	case d.problem != "":
 		lines = append(lines, hang(" ", st.word(model.Failed), d.problem+"; a capability's whole ID can be named", w-2)...)
 	case len(d.found) == 0:
-		lines = append(lines, " "+st.dim.in("nothing is named so"))
+		lines = append(lines, " "+st.dim.in("nothing matches"))
 	}
 	d.list.resize(rows)
 	from, to := d.list.window()
@@ -151,6 +151,9 @@ func (d *offers) view(w, h int) []string {
 		lines = append(append(lines, ""), hang(" ", st.text, d.found[d.list.selected].Terms(), w-2)...)
 	}
 	f := framed{title: "Submit", note: number(len(d.found)) + " of " + number(len(d.all)), focused: true}
+	if len(d.all) > 0 {
+		f.footer = "type to narrow the list"
+	}
 	return st.box(f, lines, w, min(h, len(lines)+2))
 }
 

@@ -208,7 +208,7 @@ func toolState(t *model.Tool) string {
 	case model.ToolFailed:
 		return "failed"
 	case model.ToolUnended:
-		return "the turn ended, the tool never did"
+		return "never ended"
 	case model.ToolOrphan:
 		return "an end came without a start"
 	}

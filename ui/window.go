@@ -147,7 +147,7 @@ func (p *palette) view(w, h int) []string {
 		}
 	}
 	if len(p.found) == 0 {
-		lines = append(lines, " "+st.dim.in("nothing is named so"))
+		lines = append(lines, " "+st.dim.in("nothing matches"))
 	}
 	return st.box(framed{title: "Do", focused: true}, lines, w, rows+4)
 }
@@ -266,14 +266,14 @@ func (d *copyDialog) view(w, h int) []string {
 		lines = append(lines, "  "+st.text.in(text))
 	}
 	lines = append(lines, "")
-	say := "The clipboard is the terminal's: some refuse it, and none answers. A file is sure."
+	say := "The clipboard is the terminal's: some refuse it, and none answers. A file always works."
 	switch {
 	case !d.clip:
 		say = "Here it can only be written to a file."
 	case len(d.items[d.list.selected].text) > clipboardSure:
-		say = "So long a text is more than many terminals take. A file is sure."
+		say = "Many terminals refuse a text as long as this. A file always works."
 	case d.tmux:
-		say = "tmux passes it on if its set-clipboard is on, and none answers. A file is sure."
+		say = "tmux passes it on if its set-clipboard is on, and none answers. A file always works."
 	}
 	for _, l := range strings.Split(ansi.Wrap(say, max(1, w-4), ""), "\n") {
 		lines = append(lines, " "+st.dim.in(l))

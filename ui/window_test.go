@@ -137,7 +137,7 @@ func TestCopyTakesTheSourceAndOnlyWhatIsShown(t *testing.T) {
 	bubble(t, "chat_markdown", 80, 24, w.configure, func(d *driver, rows []model.Row) {
 		d.finish(rows)
 		d.press("y")
-		d.shows("the assistant's text, as markdown", "A file is sure")
+		d.shows("the assistant's text, as markdown", "A file always works")
 		d.press("enter")
 		d.shows("It does not say whether it took them")
 		if got := clipboard(t, w.terminal[0]); got != d.c.turn.Text() {
