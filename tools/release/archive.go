@@ -25,11 +25,10 @@ type archive struct {
 }
 
 type packed struct {
-	path string // on this machine; its last element is its name in the archive
+	path string // on this machine
+	name string // in the archive's folder, with slashes
 	mode fs.FileMode
 }
-
-func (p packed) name(base string) string { return base + "/" + filepath.Base(p.path) }
 
 func (a archive) tarGz(w io.Writer) error {
 	gz, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -42,7 +41,7 @@ func (a archive) tarGz(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		head := tar.Header{Name: f.name(a.base), Mode: int64(f.mode), Size: int64(len(text)), ModTime: a.time, Format: tar.FormatUSTAR}
+		head := tar.Header{Name: a.base + "/" + f.name, Mode: int64(f.mode), Size: int64(len(text)), ModTime: a.time, Format: tar.FormatUSTAR}
 		if err := out.WriteHeader(&head); err != nil {
 			return err
 		}
@@ -63,7 +62,7 @@ func (a archive) zip(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		head := zip.FileHeader{Name: f.name(a.base), Method: zip.Deflate, Modified: a.time}
+		head := zip.FileHeader{Name: a.base + "/" + f.name, Method: zip.Deflate, Modified: a.time}
 		head.SetMode(f.mode)
 		part, err := out.CreateHeader(&head)
 		if err != nil {

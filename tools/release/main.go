@@ -1,5 +1,5 @@
 // Release builds the program for every system that it is released for, and packs
-// each build with its licences:
+// each build with its documents and licences:
 //
 //	go run ./tools/release -version v1.2.3 -revision 0123456789ab -time 1760000000
 //
@@ -10,6 +10,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +21,30 @@ import (
 	"aipscope/tools/target"
 )
 
-// beside are the files that go into an archive beside the program.
-var beside = []string{"README.md", "CHANGELOG.md", "LICENSE", "THIRD_PARTY_LICENSES"}
+// beside are the files that go into an archive beside the program, as patterns:
+// README.md, and what can be reached from it by links.
+var beside = []string{
+	"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "THIRD_PARTY_LICENSES",
+	"docs/*.md", "docs/images/*.png", "testdata/recordings/hermes/INDEX.md",
+}
+
+// pack lists the files beside the program that lie below root.
+func pack(root string) ([]packed, error) {
+	var files []packed
+	for _, pattern := range beside {
+		names, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("no file is named %s", pattern)
+		}
+		for _, name := range names {
+			files = append(files, packed{path: filepath.Join(root, name), name: name, mode: 0o644})
+		}
+	}
+	return files, nil
+}
 
 func main() {
 	var r release
@@ -109,15 +132,17 @@ func (r release) make(t target.Target) (string, error) {
 		return "", fmt.Errorf("go build: %w", err)
 	}
 	base := fmt.Sprintf("aipscope_%s_%s_%s", strings.TrimPrefix(r.version, "v"), t.OS, t.Arch)
-	a := archive{base: base, time: r.time, files: []packed{{path: program, mode: 0o755}}}
-	for _, path := range beside {
-		a.files = append(a.files, packed{path: path, mode: 0o644})
+	a := archive{base: base, time: r.time, files: []packed{{path: program, name: filepath.Base(program), mode: 0o755}}}
+	files, err := pack(".")
+	if err != nil {
+		return "", err
 	}
-	name, pack := base+".tar.gz", a.tarGz
+	a.files = append(a.files, files...)
+	name, write := base+".tar.gz", a.tarGz
 	if t.OS == "windows" {
-		name, pack = base+".zip", a.zip
+		name, write = base+".zip", a.zip
 	}
-	return name, writeFile(filepath.Join(r.dir, name), pack)
+	return name, writeFile(filepath.Join(r.dir, name), write)
 }
 
 func (r release) ldflags() string {

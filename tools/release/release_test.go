@@ -8,8 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,9 +22,9 @@ func example(t *testing.T, mode fs.FileMode) archive {
 	t.Helper()
 	dir := t.TempDir()
 	a := archive{base: "aipscope_1.0.0_linux_amd64", time: time.Unix(1_760_000_000, 0).UTC()}
-	for _, f := range []packed{{"aipscope", 0o755}, {"README.md", 0o644}} {
-		f.path = filepath.Join(dir, f.path)
-		if err := os.WriteFile(f.path, []byte("the text of "+filepath.Base(f.path)), mode); err != nil {
+	for _, f := range []packed{{name: "aipscope", mode: 0o755}, {name: "docs/watching.md", mode: 0o644}} {
+		f.path = filepath.Join(dir, filepath.Base(f.name))
+		if err := os.WriteFile(f.path, []byte("the text of "+f.name), mode); err != nil {
 			t.Fatal(err)
 		}
 		a.files = append(a.files, f)
@@ -61,7 +64,7 @@ func TestArchivesHoldTheProgramAndWhatBelongsToIt(t *testing.T) {
 	a := example(t, 0o600)
 	want := []entry{
 		{a.base + "/aipscope", "the text of aipscope", 0o755, a.time.Unix()},
-		{a.base + "/README.md", "the text of README.md", 0o644, a.time.Unix()},
+		{a.base + "/docs/watching.md", "the text of docs/watching.md", 0o644, a.time.Unix()},
 	}
 	var packed bytes.Buffer
 	if err := a.tarGz(&packed); err != nil {
@@ -150,5 +153,42 @@ func TestTargetsAreChosenByName(t *testing.T) {
 	}
 	if _, err := choose("plan9/amd64"); err == nil {
 		t.Error("an unknown target was taken")
+	}
+}
+
+// TestLinksOfPackedDocumentsLeadToPackedFiles: who unpacks a release reads its
+// documents with their pictures.
+func TestLinksOfPackedDocumentsLeadToPackedFiles(t *testing.T) {
+	files, err := pack("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, f := range files {
+		there[f.name] = true
+	}
+	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+	links := 0
+	for _, f := range files {
+		// What the index of the recordings leads to stays with the source.
+		if path.Ext(f.name) != ".md" || path.Base(f.name) == "INDEX.md" {
+			continue
+		}
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			if to := path.Join(path.Dir(f.name), m[1]); !there[to] {
+				t.Errorf("%s leads to %s, which no archive holds", f.name, to)
+			}
+		}
+	}
+	if links == 0 {
+		t.Error("there are no links")
 	}
 }
