@@ -401,7 +401,7 @@ func (t *Turn) Reconcile(before Verdict, evidence []Evidence, nothing string) Re
 	}
 	if spec, ok := t.Operation().Spec(); !ok || !spec.ReadOnly {
 		if w := r.Verdict.Word; w != Accepted && w != AwaitingApproval && !t.neverBegan() {
-			say("verify external effects: tools, messages and writes can come before the end that is missing here")
+			say("verify external effects: tools, messages and writes may have been carried out, however the turn ended")
 		}
 		say("nothing is sent again")
 	}

@@ -125,7 +125,7 @@ func (c *checker) fields(in any) {
 		return
 	}
 	if !c.known {
-		c.warn("capability", "its operation is not one that is known: only credentials are looked for")
+		c.warn("capability", "its operation is unknown: the request is checked for credentials only")
 	}
 	c.credentials("", o)
 	c.identity(o)
