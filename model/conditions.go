@@ -132,6 +132,8 @@ func (j judge) usageCondition() Condition {
 	switch {
 	case j.usage.Present && j.usage.Total == 0:
 		return at(CondUsage, Unknown, "zero tokens", j.usageAt)
+	case j.usage.Present && j.usage.Total < 0:
+		return at(CondUsage, Unknown, "fewer tokens than none", j.usageAt)
 	case j.usage.Present:
 		return at(CondUsage, Pass, Count(int(j.usage.Total), "token", "tokens"), j.usageAt)
 	case j.rules == rulesResult, j.Settled():

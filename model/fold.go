@@ -60,6 +60,7 @@ type fold struct {
 	tools   []*Tool
 	steps   []ToolStep
 	byKey   map[string]*Tool
+	keyOf   map[string]string   // the provider's IDs of calls and output items to the keys that are not they
 	running map[string][]string // by name: keys without a correlation ID, oldest first
 	left    int                 // index of the first tool that may still run although the turn is over
 	ordinal map[string]int
@@ -102,6 +103,7 @@ type contentText struct {
 func newFold() fold {
 	return fold{
 		byKey:   map[string]*Tool{},
+		keyOf:   map[string]string{},
 		running: map[string][]string{},
 		ordinal: map[string]int{},
 		texts:   map[string]contentText{},
@@ -130,6 +132,9 @@ func (t *Turn) foldEntry(e *Entry) {
 	if t.foreign(f) {
 		// Another family's text is no answer, and its end no end; what it tells of
 		// tools and failures counts.
+		if f.More != nil && f.More.Finish != nil && endsBadly(f.More.Finish) {
+			t.failures = append(t.failures, failure{"another stream's end, which is no success", e.Sequence})
+		}
 		t.toolsOf(e, f)
 		return
 	}
@@ -176,6 +181,11 @@ func (t *Turn) foreign(f *hermes.Frame) bool {
 		return false
 	}
 	return f.Family != own && f.Family != hermes.FamilyNone && own != hermes.FamilyNone
+}
+
+func endsBadly(f *hermes.Finish) bool {
+	good := f.Reason == "" || f.Reason == "stop" || f.Reason == "completed" // none: a closing text
+	return !good || f.NotComplete || f.Partial || f.Interrupted
 }
 
 func (t *Turn) toolsOf(e *Entry, f *hermes.Frame) {

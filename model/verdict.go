@@ -12,7 +12,7 @@ import (
 
 // RulesVersion changes whenever the verdict of some turn may change, so that
 // verdicts kept from earlier are known to be stale.
-const RulesVersion = 1
+const RulesVersion = 2
 
 // Word is the verdict's one word.
 type Word string

@@ -67,12 +67,14 @@ const (
 	ToolStart ToolPhase = iota
 	ToolEnd
 	ToolUpdate // says more, changes no state
+	ToolPiece  // goes on with a call that began, which it does not name
 )
 
 // ToolChange is what a frame says of one tool call.
 type ToolChange struct {
 	Phase     ToolPhase
 	Key       string // correlation ID, or "" where the stream has none
+	Item      string // the Responses output item that the call is; all that some frames name
 	Name      string
 	Label     string
 	Arguments string
@@ -130,7 +132,7 @@ type event struct {
 	Preview    json.RawMessage `json:"preview"`
 	Args       json.RawMessage `json:"args"`
 	Result     json.RawMessage `json:"result"`
-	Status     string          `json:"status"`
+	Status     json.RawMessage `json:"status"`
 	ToolCallID string          `json:"toolCallId"`
 	SnakeID    string          `json:"tool_call_id"`
 	CallID     string          `json:"call_id"`
@@ -197,6 +199,7 @@ func Decode(rec Record, op Operation) Frame {
 	default:
 		f = decodeChat(f, ev, rec)
 	}
+	f.tellOfFailure(ev)
 	if f.decides() && came.saysTwoThings() {
 		if f.More == nil {
 			f.More = &More{}
@@ -213,6 +216,30 @@ func (f Frame) decides() bool {
 		return true
 	}
 	return false
+}
+
+// tellOfFailure marks a failure that any frame may carry, whatever else it says: an
+// error or hermes member, or a second name that contradicts the one that counts. What
+// a tool or another agent says of itself is no failure of the turn.
+func (f *Frame) tellOfFailure(ev *event) {
+	if f.Kind == KindTool || f.Kind == KindItem || strings.HasPrefix(f.Name, "subagent.") {
+		return
+	}
+	bad, code := failed(ev.Error, ev.Hermes)
+	for _, other := range []json.RawMessage{ev.Event, ev.Type} {
+		if name, _ := str(other); name != f.Name && endsBadly(name) {
+			bad = true
+		}
+	}
+	if !bad || f.More != nil && f.More.Failure {
+		return
+	}
+	more := More{}
+	if f.More != nil {
+		more = *f.More
+	}
+	more.Failure, more.ErrorCode = true, cmp.Or(more.ErrorCode, code)
+	f.More = &more
 }
 
 // failed reports whether an error or hermes member tells of a failure, and its
