@@ -177,6 +177,9 @@ func (j judge) integrity() Condition {
 		}
 		return cond(CondIntegrity, Pass, Count(m.Matched, "chunk", "chunks")+", as in the result")
 	}
+	if j.rules == rulesStream && j.status == aip.ResultCompleted && j.out.readable() {
+		return cond(CondIntegrity, Unknown, Count(j.chunks, "chunk", "chunks")+", compared with nothing")
+	}
 	return cond(CondIntegrity, Pass, Count(j.chunks, "chunk", "chunks"))
 }
 

@@ -397,11 +397,16 @@ func (t *Turn) foldFinish(e *Entry) {
 		t.rowTools(e, fin.Rows.Tools)
 	}
 	t.outputTools(e, f.More.Output)
+	if fin.Reason != "completed" {
+		return // it repeats its error as if the assistant had said so
+	}
+	var unheard strings.Builder // what no delta said
 	for _, o := range f.More.Output {
-		if fin.Reason == "completed" && o.Text != "" && t.inkTo == 0 {
-			t.text(e, SegmentText, "output", o.Text)
+		if !strings.Contains(t.Text(), strings.TrimSpace(o.Text)) {
+			unheard.WriteString(o.Text)
 		}
 	}
+	t.closing(e, "output", unheard.String())
 }
 
 // outputTools takes from a Responses object's output the calls that no event

@@ -8,6 +8,7 @@ import (
 
 	"aipscope/model"
 	"aipscope/model/aip"
+	"aipscope/model/hermes"
 	"aipscope/model/turntest"
 )
 
@@ -128,5 +129,67 @@ func TestCallsArePairedByWhateverNamesThem(t *testing.T) {
 		if s := strings.Join(got, ", "); s != c.want {
 			t.Errorf("%s: %s, want %s", c.name, s, c.want)
 		}
+	}
+}
+
+// A result that tells nothing of what it collected leaves room for lost chunks.
+func TestAResultThatNothingIsComparedWithIsNotAccepted(t *testing.T) {
+	rows := turntest.Named(t, "chat_ok").Rows(t)
+	last := *rows[len(rows)-1].Result
+	last.Aggregate = nil
+	rows[len(rows)-1].Result = &last
+	lost := append(append([]model.Row{}, rows[:5]...), rows[7:]...)
+	for name, rows := range map[string][]model.Row{"all chunks": rows, "one lost": lost} {
+		if v := turnOf(rows).Verdict(); v.Word != model.Incomplete || v.Because != model.CondIntegrity {
+			t.Errorf("%s: %s (%s)", name, v.Word, v.Reason)
+		}
+	}
+}
+
+func TestTwoResultsThatDifferContradict(t *testing.T) {
+	reply := func(status, text, more string) model.Result {
+		return result("completed", `{"status":"`+status+`","output":[{"type":"message","content":"`+text+`"}]`+more+`}`)
+	}
+	account := func(events, unread int, unlike ...uint64) model.Result {
+		r := result("completed", `{"operation":"chat_stream","terminal":true,"truncated":false}`)
+		r.Aggregate = &model.Match{Events: events, Unlike: unlike, Unread: unread}
+		return r
+	}
+	for _, c := range []struct {
+		name          string
+		op            hermes.Operation
+		first, second model.Result
+		same          bool
+	}{
+		{"the same reply", hermes.OpResponses, reply("completed", "hi", ""), reply("completed", "hi", `,"idempotent_replay":true`), true},
+		{"a reply that is redacted later", hermes.OpResponses, reply("completed", "hi", ""), result("completed", `{"redacted":true}`), true},
+		{"another status", hermes.OpResponses, reply("completed", "hi", ""), reply("incomplete", "hi", ""), false},
+		{"another text", hermes.OpResponses, reply("completed", "hi", ""), reply("completed", "ho", ""), false},
+		{"an error later", hermes.OpResponses, reply("completed", "hi", ""), reply("completed", "hi", `,"error":{"code":"x"}`), false},
+		{"the same account", hermes.OpChatStream, account(3, 0), account(3, 0), true},
+		{"an account of more events", hermes.OpChatStream, account(3, 0), account(4, 0), false},
+		{"an account that lacks a chunk", hermes.OpChatStream, account(3, 0), account(3, 0, 1), false},
+		{"an account that hides events", hermes.OpChatStream, account(3, 0), account(1, 1), true},
+	} {
+		b := turntest.Builder{TB: t}
+		b.Add(model.RowRequest, &model.Request{Capability: c.op.Capability("demo")})
+		for _, r := range []model.Result{c.first, c.second} {
+			r.ActionID = turntest.Action
+			b.Add(model.RowResult, &r)
+		}
+		if v := turnOf(b.Rows).Verdict(); (v.Condition(model.CondIntegrity).Mark == model.Fail) == c.same {
+			t.Errorf("%s: %s (%s)", c.name, v.Word, v.Reason)
+		}
+	}
+}
+
+// Words that only the Responses object holds are shown, and no others twice.
+func TestWordsThatNoDeltaSaidAreShown(t *testing.T) {
+	const place = `"output": [{"type": "message"`
+	rows := changedRows(t, "responses_ok", place, `"output": [{"type":"message","content":[{"type":"output_text","text":"Not so."}]}, {"type": "message"`)
+	turn := turnOf(rows)
+	last := turn.Segments()[len(turn.Segments())-1]
+	if last.Kind != model.SegmentClosing || last.Text() != "Not so." || strings.Contains(turn.Text(), "Not so.") {
+		t.Errorf("closing %q, answer %q", last.Text(), turn.Text())
 	}
 }
