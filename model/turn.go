@@ -43,6 +43,7 @@ type Turn struct {
 	names     []string // of kinds and events
 	nameOf    map[string]uint32
 	times     map[uint64]int64 // instants of chunks whose event came first
+	early     int              // events that came first since times was made
 	chunks    int
 	gaps      []Gap
 	conflicts []uint64
@@ -177,6 +178,9 @@ func (t *Turn) addChunk(r *Row) bool {
 	if at, ok := t.times[c.Sequence]; ok {
 		e.At, e.Timed = timeOf(at), true
 		delete(t.times, c.Sequence)
+		if len(t.times) == 0 && t.early > slotBlock {
+			t.times, t.early = map[uint64]int64{}, 0 // a map never shrinks, and this one may have held a million
+		}
 	}
 	content := r.Content()
 	digest := content.Digest()
@@ -310,6 +314,7 @@ func (t *Turn) addEvent(ev *aip.Event) {
 	i, ok := t.find(seq)
 	if !ok {
 		t.times[seq] = instant(ev.OccurredAt.Time)
+		t.early++
 		return
 	}
 	s := t.slots.at(i)

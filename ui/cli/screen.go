@@ -120,6 +120,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	// program by a message, so that it can conceal what it shows.
 	options := []tea.ProgramOption{
 		tea.WithoutCatchPanics(), tea.WithoutSignalHandler(), tea.WithFilter(filter), tea.WithInput(in), tea.WithOutput(s),
+		tea.WithFPS(120), // a key waits for the renderer's next turn: 8 ms at most
 	}
 	if !s.plain {
 		options = append(options, tea.WithAltScreen())
