@@ -162,7 +162,7 @@ func (j judge) integrity() Condition {
 		return at(CondIntegrity, Fail, "other content came under "+Count(len(j.conflicts), "known sequence", "known sequences"), j.conflicts[0])
 	case len(j.breaches) > 0:
 		return at(CondIntegrity, Fail, j.breaches[0].what, j.breaches[0].at)
-	case j.misnamed:
+	case j.misnamed, j.rules == rulesStream && j.out.Operation != "" && j.out.Operation != string(j.op):
 		return cond(CondIntegrity, Fail, "the result names another operation than its chunks are of")
 	case j.others > 0:
 		return cond(CondIntegrity, Fail, "two different results")

@@ -193,3 +193,36 @@ func TestWordsThatNoDeltaSaidAreShown(t *testing.T) {
 		t.Errorf("closing %q, answer %q", last.Text(), turn.Text())
 	}
 }
+
+func TestAFrameThatIsAStringIsNoEnd(t *testing.T) {
+	rec := turntest.Named(t, "chat_ok")
+	body, err := os.ReadFile(rec.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for frame := range strings.SplitSeq(string(body), "\n\n") {
+		data := strings.TrimPrefix(frame, "data: ")
+		if !strings.Contains(data, `"finish_reason": "stop"`) {
+			continue
+		}
+		quoted, err := json.Marshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := turnOf(changedRows(t, "chat_ok", data, string(quoted))).Verdict(); v.Word != model.Incomplete {
+			t.Errorf("%s (%s)", v.Word, v.Reason)
+		}
+		return
+	}
+	t.Error("no end to change")
+}
+
+func TestAnotherOperationsAccountContradicts(t *testing.T) {
+	rows := turntest.Named(t, "chat_ok").Rows(t)
+	last := *rows[len(rows)-1].Result
+	last.Output = json.RawMessage(strings.ReplaceAll(string(last.Output), `"chat_stream"`, `"run_events"`))
+	rows[len(rows)-1].Result = &last
+	if v := turnOf(rows).Verdict(); v.Word != model.Contradicted || v.Because != model.CondIntegrity {
+		t.Errorf("%s (%s)", v.Word, v.Reason)
+	}
+}

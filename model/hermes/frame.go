@@ -173,8 +173,10 @@ func Decode(rec Record, op Operation) Frame {
 		}
 		// A lone surrogate makes a frame unreadable to the connector, which then
 		// keeps it as a string; Go's decoder reads it with U+FFFD in its place.
-		data = json.RawMessage(s)
-		rec.Data = data
+		if raw := rec.RawData; raw == nil || !strings.HasPrefix(strings.TrimSpace(*raw), `"`) {
+			data = json.RawMessage(s) // unless the provider itself sent a string
+			rec.Data = data
+		}
 	}
 	// A member of an unexpected type leaves its field empty and the others whole.
 	_ = aip.UnmarshalLast(data, ev)
