@@ -76,6 +76,7 @@ type fold struct {
 	usage      Usage
 	usageAt    uint64
 	responseID string
+	runID      string
 	sessionID  string
 	model      string
 
@@ -126,10 +127,15 @@ func (t *Turn) foldEntry(e *Entry) {
 	if t.family == hermes.FamilyNone {
 		t.family = f.Family
 	}
-	if f.More != nil {
-		t.foldMore(e, f.More)
+	foreign := t.foreign(f)
+	if m := f.More; m != nil {
+		if other := func(was, is string) bool { return was != "" && is != "" && was != is }; !foreign &&
+			(other(t.responseID, m.ResponseID) || other(t.runID, m.RunID)) {
+			t.breaches = append(t.breaches, breach{"a frame of another turn", e.Sequence})
+		}
+		t.foldMore(e, m)
 	}
-	if t.foreign(f) {
+	if foreign {
 		// Another family's text is no answer, and its end no end; what it tells of
 		// tools and failures counts.
 		if f.More != nil && f.More.Finish != nil && endsBadly(f.More.Finish) {
@@ -199,6 +205,7 @@ func (t *Turn) toolsOf(e *Entry, f *hermes.Frame) {
 
 func (t *Turn) foldMore(e *Entry, m *hermes.More) {
 	keepText(&t.responseID, m.ResponseID)
+	keepText(&t.runID, m.RunID)
 	keepText(&t.sessionID, m.SessionID)
 	keepText(&t.model, m.Model)
 	if m.Usage != nil {

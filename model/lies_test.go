@@ -84,6 +84,7 @@ func TestWhatAStreamTellsInOddPlacesIsNotAccepted(t *testing.T) {
 		{"an error on a session delta", "session_stream_ok", `"delta": `, `"error":{"message":"x"},"delta": `, model.Contradicted},
 		{"a failed hermes object on a session delta", "session_stream_ok", `"delta": `, `"hermes":{"failed":true},"delta": `, model.Contradicted},
 		{"an error on a session message's opening", "session_stream_ok", `"message": {`, `"error":{"message":"x"},"message": {`, model.Contradicted},
+		{"no error on a session delta", "session_stream_ok", `"delta": `, `"error":false,"hermes":{},"delta": `, model.Accepted},
 		{"a status of another type", "runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "status": 1`, model.Incomplete},
 		{"a redacted status", "runs_ok_events", `"event": "run.completed"`, `"event": "run.completed", "status": {"redacted":true}`, model.Incomplete},
 		{"a negative count of tokens", "chat_ok", `"total_tokens": `, `"total_tokens": -`, model.Unconfirmed},
@@ -224,5 +225,26 @@ func TestAnotherOperationsAccountContradicts(t *testing.T) {
 	rows[len(rows)-1].Result = &last
 	if v := turnOf(rows).Verdict(); v.Word != model.Contradicted || v.Because != model.CondIntegrity {
 		t.Errorf("%s (%s)", v.Word, v.Reason)
+	}
+}
+
+// A turn is one run, or one response: an end of another one's is not its own.
+func TestTheEndOfAnotherTurnContradicts(t *testing.T) {
+	for name, c := range map[string]struct{ id, end string }{
+		"session_stream_ok": {`"run_id": "run_`, "event: run.completed"},
+		"runs_ok_events":    {`"run_id": "run_`, `data: {"event": "run.completed"`},
+		"responses_ok":      {`"id": "resp_`, finished},
+	} {
+		rec := turntest.Named(t, name)
+		body, err := os.ReadFile(rec.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, end, _ := strings.Cut(string(body), c.end)
+		other := strings.ReplaceAll(end, c.id, c.id+"other_")
+		v := turnOf(changedRows(t, name, end, other)).Verdict()
+		if v.Word != model.Contradicted || v.Because != model.CondIntegrity {
+			t.Errorf("%s: %s (%s)", name, v.Word, v.Reason)
+		}
 	}
 }

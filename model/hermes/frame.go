@@ -51,6 +51,7 @@ type More struct {
 	Interact   string // ID of the question, shared by its two events
 	ResponseID string
 	SessionID  string
+	RunID      string
 	Model      string
 	Usage      json.RawMessage
 	Output     []OutputItem // of a terminal Responses object
@@ -119,6 +120,7 @@ type event struct {
 	Error     json.RawMessage `json:"error"`
 	Hermes    json.RawMessage `json:"hermes"`
 	SessionID string          `json:"session_id"`
+	RunID     string          `json:"run_id"`
 	MessageID string          `json:"message_id"`
 	Delta     json.RawMessage `json:"delta"`
 	Text      json.RawMessage `json:"text"`
@@ -227,7 +229,12 @@ func (f *Frame) tellOfFailure(ev *event) {
 	if f.Kind == KindTool || f.Kind == KindItem || strings.HasPrefix(f.Name, "subagent.") {
 		return
 	}
-	bad, code := failed(ev.Error, ev.Hermes)
+	says, of := ev.Error, object(ev.Hermes)
+	switch string(says) {
+	case "false", `""`, "{}", "[]": // as some say none, away from an end
+		says = nil
+	}
+	bad, code := failed(says, of)
 	for _, other := range []json.RawMessage{ev.Event, ev.Type} {
 		if name, _ := str(other); name != f.Name && endsBadly(name) {
 			bad = true

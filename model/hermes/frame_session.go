@@ -75,6 +75,9 @@ func decodeEvent(f Frame, ev *event, rec Record, op Operation) Frame {
 			f.Kind, more.Tools = KindTool, []ToolChange{eventTool(f.Name, ev)}
 		}
 	}
+	if f.Kind != KindOther && f.Family != FamilyOperator {
+		more.RunID = ev.RunID
+	}
 	if inner, _ := str(ev.Event); f.Kind == KindTool && inner != f.Name && endsBadly(inner) {
 		more.Failure = true // the frame's two names contradict each other
 	}
