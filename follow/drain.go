@@ -270,7 +270,7 @@ func recordOf(raw json.RawMessage) (r hermes.Record, ok bool) {
 // that something else than a list stands in the place of its events.
 func aggregate(output json.RawMessage) (yes, hidden bool) {
 	var a struct {
-		Operation *string         `json:"operation"`
+		Operation json.RawMessage `json:"operation"` // redacted, perhaps
 		Terminal  *bool           `json:"terminal"`
 		Events    json.RawMessage `json:"events"` // the list itself is not kept
 	}

@@ -132,6 +132,8 @@ func (j judge) usageCondition() Condition {
 	switch {
 	case j.usage.Present && j.usage.Total == 0:
 		return at(CondUsage, Unknown, "zero tokens", j.usageAt)
+	case j.usage.Present && j.usage.Total < 0:
+		return at(CondUsage, Unknown, "fewer tokens than none", j.usageAt)
 	case j.usage.Present:
 		return at(CondUsage, Pass, Count(int(j.usage.Total), "token", "tokens"), j.usageAt)
 	case j.rules == rulesResult, j.Settled():
@@ -160,7 +162,7 @@ func (j judge) integrity() Condition {
 		return at(CondIntegrity, Fail, "other content came under "+Count(len(j.conflicts), "known sequence", "known sequences"), j.conflicts[0])
 	case len(j.breaches) > 0:
 		return at(CondIntegrity, Fail, j.breaches[0].what, j.breaches[0].at)
-	case j.misnamed:
+	case j.misnamed, j.rules == rulesStream && j.out.Operation != "" && j.out.Operation != string(j.op):
 		return cond(CondIntegrity, Fail, "the result names another operation than its chunks are of")
 	case j.others > 0:
 		return cond(CondIntegrity, Fail, "two different results")
@@ -174,6 +176,9 @@ func (j judge) integrity() Condition {
 			return cond(CondIntegrity, Pass, fmt.Sprintf("%s as in the result, %d taken from it", Count(m.Matched, "chunk", "chunks"), m.Missing))
 		}
 		return cond(CondIntegrity, Pass, Count(m.Matched, "chunk", "chunks")+", as in the result")
+	}
+	if j.rules == rulesStream && j.status == aip.ResultCompleted && j.out.readable() {
+		return cond(CondIntegrity, Unknown, Count(j.chunks, "chunk", "chunks")+", compared with nothing")
 	}
 	return cond(CondIntegrity, Pass, Count(j.chunks, "chunk", "chunks"))
 }

@@ -60,6 +60,7 @@ type fold struct {
 	tools   []*Tool
 	steps   []ToolStep
 	byKey   map[string]*Tool
+	keyOf   map[string]string   // the provider's IDs of calls and output items to the keys that are not they
 	running map[string][]string // by name: keys without a correlation ID, oldest first
 	left    int                 // index of the first tool that may still run although the turn is over
 	ordinal map[string]int
@@ -75,6 +76,7 @@ type fold struct {
 	usage      Usage
 	usageAt    uint64
 	responseID string
+	runID      string
 	sessionID  string
 	model      string
 
@@ -102,6 +104,7 @@ type contentText struct {
 func newFold() fold {
 	return fold{
 		byKey:   map[string]*Tool{},
+		keyOf:   map[string]string{},
 		running: map[string][]string{},
 		ordinal: map[string]int{},
 		texts:   map[string]contentText{},
@@ -124,12 +127,20 @@ func (t *Turn) foldEntry(e *Entry) {
 	if t.family == hermes.FamilyNone {
 		t.family = f.Family
 	}
-	if f.More != nil {
-		t.foldMore(e, f.More)
+	foreign := t.foreign(f)
+	if m := f.More; m != nil {
+		if other := func(was, is string) bool { return was != "" && is != "" && was != is }; !foreign &&
+			(other(t.responseID, m.ResponseID) || other(t.runID, m.RunID)) {
+			t.breaches = append(t.breaches, breach{"a frame of another turn", e.Sequence})
+		}
+		t.foldMore(e, m)
 	}
-	if t.foreign(f) {
+	if foreign {
 		// Another family's text is no answer, and its end no end; what it tells of
 		// tools and failures counts.
+		if f.More != nil && f.More.Finish != nil && endsBadly(f.More.Finish) {
+			t.failures = append(t.failures, failure{"another stream's end, which is no success", e.Sequence})
+		}
 		t.toolsOf(e, f)
 		return
 	}
@@ -178,6 +189,11 @@ func (t *Turn) foreign(f *hermes.Frame) bool {
 	return f.Family != own && f.Family != hermes.FamilyNone && own != hermes.FamilyNone
 }
 
+func endsBadly(f *hermes.Finish) bool {
+	good := f.Reason == "" || f.Reason == "stop" || f.Reason == "completed" // none: a closing text
+	return !good || f.NotComplete || f.Partial || f.Interrupted
+}
+
 func (t *Turn) toolsOf(e *Entry, f *hermes.Frame) {
 	if f.More == nil {
 		return
@@ -189,6 +205,7 @@ func (t *Turn) toolsOf(e *Entry, f *hermes.Frame) {
 
 func (t *Turn) foldMore(e *Entry, m *hermes.More) {
 	keepText(&t.responseID, m.ResponseID)
+	keepText(&t.runID, m.RunID)
 	keepText(&t.sessionID, m.SessionID)
 	keepText(&t.model, m.Model)
 	if m.Usage != nil {
@@ -387,11 +404,16 @@ func (t *Turn) foldFinish(e *Entry) {
 		t.rowTools(e, fin.Rows.Tools)
 	}
 	t.outputTools(e, f.More.Output)
+	if fin.Reason != "completed" {
+		return // it repeats its error as if the assistant had said so
+	}
+	var unheard strings.Builder // what no delta said
 	for _, o := range f.More.Output {
-		if fin.Reason == "completed" && o.Text != "" && t.inkTo == 0 {
-			t.text(e, SegmentText, "output", o.Text)
+		if !strings.Contains(t.Text(), strings.TrimSpace(o.Text)) {
+			unheard.WriteString(o.Text)
 		}
 	}
+	t.closing(e, "output", unheard.String())
 }
 
 // outputTools takes from a Responses object's output the calls that no event

@@ -35,7 +35,7 @@ func (t *Turn) keepSnapshot(n int) {
 	if k := len(t.snapshots); k > 0 {
 		since -= t.snapshots[k-1].n
 	}
-	copies := len(t.tools) + len(t.texts) + len(t.running) + len(t.ordinal)
+	copies := len(t.tools) + len(t.texts) + len(t.running) + len(t.ordinal) + len(t.keyOf)
 	if since < t.spacing+t.spacing/256*copies || t.replied {
 		return
 	}
@@ -59,6 +59,7 @@ func (t *Turn) keepSnapshot(n int) {
 // copyMaps gives the fold its own of what two folds cannot share.
 func (f *fold) copyMaps() {
 	f.running, f.ordinal, f.texts = maps.Clone(f.running), maps.Clone(f.ordinal), maps.Clone(f.texts)
+	f.keyOf = maps.Clone(f.keyOf)
 	for name, queue := range f.running {
 		f.running[name] = slices.Clip(queue)
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -19,7 +20,8 @@ const (
 )
 
 // Tool is one call, keyed by its correlation ID, or by name#n where the stream
-// has none: then calls of one name are paired first in, first out.
+// has none: then calls of one name are paired first in, first out. A correlation
+// ID that comes again, after the end of its call, is another call's: id#n.
 type Tool struct {
 	Key        string
 	Correlated bool // Key is the provider's own
@@ -45,6 +47,12 @@ type Tool struct {
 
 // tool folds one change of one tool.
 func (t *Turn) tool(e *Entry, c hermes.ToolChange) {
+	if c.Phase == hermes.ToolPiece {
+		if len(t.tools) > 0 {
+			return
+		}
+		c.Name = "unknown" // its beginning never came
+	}
 	tool := t.toolOf(c)
 	var before ToolStatus
 	if tool != nil {
@@ -101,8 +109,18 @@ func (t *Turn) setStatus(tool *Tool, s ToolStatus, sequence uint64) {
 
 // toolOf finds the tool that a change is about.
 func (t *Turn) toolOf(c hermes.ToolChange) *Tool {
-	if c.Key != "" {
-		return t.byKey[c.Key]
+	for _, id := range []string{c.Item, c.Key} {
+		tool := t.byKey[cmp.Or(t.keyOf[id], id)]
+		switch {
+		case tool == nil || !tool.Correlated:
+		case id != c.Item && c.Phase == hermes.ToolStart && tool.HasStart && tool.HasEnd:
+			return nil // another call under the ID of one that is over
+		default:
+			return tool
+		}
+	}
+	if c.Key != "" || c.Item != "" {
+		return nil
 	}
 	if c.Phase == hermes.ToolStart {
 		return nil
@@ -118,10 +136,20 @@ func (t *Turn) toolOf(c hermes.ToolChange) *Tool {
 }
 
 func (t *Turn) newTool(c hermes.ToolChange) *Tool {
-	tool := &Tool{Key: c.Key, Correlated: c.Key != "", Name: c.Name, Status: ToolRunning}
+	id := cmp.Or(c.Key, c.Item)
+	tool := &Tool{Key: id, Correlated: id != "", Name: c.Name, Status: ToolRunning}
+	name := cmp.Or(id, c.Name)
+	if id != "" && t.byKey[id] != nil {
+		t.ordinal[name] = max(t.ordinal[name], 1) // that one is the first
+	}
 	for tool.Key == "" || t.byKey[tool.Key] != nil {
-		t.ordinal[c.Name]++
-		tool.Key = fmt.Sprintf("%s#%d", c.Name, t.ordinal[c.Name])
+		t.ordinal[name]++
+		tool.Key = fmt.Sprintf("%s#%d", name, t.ordinal[name])
+	}
+	for _, id := range []string{c.Key, c.Item} {
+		if id != "" && (id != tool.Key || t.keyOf[id] != "") {
+			t.keyOf[id] = tool.Key
+		}
 	}
 	if !tool.Correlated && c.Phase == hermes.ToolStart {
 		t.running[c.Name] = append(t.running[c.Name], tool.Key)

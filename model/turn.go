@@ -344,7 +344,7 @@ func (t *Turn) addResult(r *Result) bool {
 	}
 	if t.result != nil {
 		switch {
-		case !sameOutcome(t.result, r):
+		case !sameOutcome(t.Operation(), t.result, r):
 			t.others++
 		case t.result.Aggregate == nil && r.Aggregate != nil:
 			// The answer to a submission comes before the chunks that it is

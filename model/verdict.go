@@ -12,7 +12,7 @@ import (
 
 // RulesVersion changes whenever the verdict of some turn may change, so that
 // verdicts kept from earlier are known to be stale.
-const RulesVersion = 1
+const RulesVersion = 2
 
 // Word is the verdict's one word.
 type Word string
@@ -224,6 +224,8 @@ func (j judge) decide(v *Verdict) {
 		is(Contradicted, CondNotTruncated, "the result says completed, its aggregate says truncated")
 	case failed(CondTerminal):
 		is(Contradicted, CondTerminal, "the result says completed, its aggregate saw no end")
+	case v.Condition(CondIntegrity).Mark == Unknown:
+		is(Incomplete, CondIntegrity, "the result completed, but does not tell what it collected: chunks may be missing")
 	default:
 		j.decideCompleted(v, is)
 	}
@@ -398,9 +400,19 @@ func safeWord(s string) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,64}$`)
 
-// sameOutcome reports whether two results say the same; a daemon may differ in
-// receipts and times between two reads.
-func sameOutcome(a, b *Result) bool {
+// sameOutcome reports whether two results of an operation say the same; a daemon
+// may differ in receipts and times between two reads, and in what it redacts.
+func sameOutcome(op hermes.Operation, a, b *Result) bool {
+	if x, y := a.Aggregate, b.Aggregate; x != nil && y != nil && x.Unread+y.Unread == 0 && (x.Events != y.Events || len(x.Unlike) != len(y.Unlike)) {
+		return false
+	}
+	if rulesOf(op) == rulesReply && a.Status == aip.ResultCompleted && b.Status == aip.ResultCompleted {
+		x, y := hermes.ReadReply(op, a.Output), hermes.ReadReply(op, b.Output)
+		unlike := func(x, y string) bool { return x != "" && y != "" && x != y }
+		if unlike(x.Finish, y.Finish) || unlike(x.Text, y.Text) || x.Failure != y.Failure && x.Finish != "" && y.Finish != "" {
+			return false
+		}
+	}
 	code := func(r *Result) string {
 		if r.Error == nil {
 			return ""

@@ -331,8 +331,8 @@ func TestOnlyTheLastLineAccepts(t *testing.T) {
 			if status == "failed" {
 				res.Error = &aip.Error{Code: code}
 			}
-			if unlike {
-				res.Aggregate = &model.Match{Unlike: []uint64{0}}
+			if res.Aggregate = new(model.Match); unlike {
+				res.Aggregate.Unlike = []uint64{0}
 			}
 			b.Add(model.RowResult, &res)
 		}

@@ -51,6 +51,7 @@ type More struct {
 	Interact   string // ID of the question, shared by its two events
 	ResponseID string
 	SessionID  string
+	RunID      string
 	Model      string
 	Usage      json.RawMessage
 	Output     []OutputItem // of a terminal Responses object
@@ -67,12 +68,14 @@ const (
 	ToolStart ToolPhase = iota
 	ToolEnd
 	ToolUpdate // says more, changes no state
+	ToolPiece  // goes on with a call that began, which it does not name
 )
 
 // ToolChange is what a frame says of one tool call.
 type ToolChange struct {
 	Phase     ToolPhase
 	Key       string // correlation ID, or "" where the stream has none
+	Item      string // the Responses output item that the call is; all that some frames name
 	Name      string
 	Label     string
 	Arguments string
@@ -117,6 +120,7 @@ type event struct {
 	Error     json.RawMessage `json:"error"`
 	Hermes    json.RawMessage `json:"hermes"`
 	SessionID string          `json:"session_id"`
+	RunID     string          `json:"run_id"`
 	MessageID string          `json:"message_id"`
 	Delta     json.RawMessage `json:"delta"`
 	Text      json.RawMessage `json:"text"`
@@ -130,7 +134,7 @@ type event struct {
 	Preview    json.RawMessage `json:"preview"`
 	Args       json.RawMessage `json:"args"`
 	Result     json.RawMessage `json:"result"`
-	Status     string          `json:"status"`
+	Status     json.RawMessage `json:"status"`
 	ToolCallID string          `json:"toolCallId"`
 	SnakeID    string          `json:"tool_call_id"`
 	CallID     string          `json:"call_id"`
@@ -171,8 +175,10 @@ func Decode(rec Record, op Operation) Frame {
 		}
 		// A lone surrogate makes a frame unreadable to the connector, which then
 		// keeps it as a string; Go's decoder reads it with U+FFFD in its place.
-		data = json.RawMessage(s)
-		rec.Data = data
+		if raw := rec.RawData; raw == nil || !strings.HasPrefix(strings.TrimSpace(*raw), `"`) {
+			data = json.RawMessage(s) // unless the provider itself sent a string
+			rec.Data = data
+		}
 	}
 	// A member of an unexpected type leaves its field empty and the others whole.
 	_ = aip.UnmarshalLast(data, ev)
@@ -197,6 +203,7 @@ func Decode(rec Record, op Operation) Frame {
 	default:
 		f = decodeChat(f, ev, rec)
 	}
+	f.tellOfFailure(ev)
 	if f.decides() && came.saysTwoThings() {
 		if f.More == nil {
 			f.More = &More{}
@@ -213,6 +220,35 @@ func (f Frame) decides() bool {
 		return true
 	}
 	return false
+}
+
+// tellOfFailure marks a failure that any frame may carry, whatever else it says: an
+// error or hermes member, or a second name that contradicts the one that counts. What
+// a tool or another agent says of itself is no failure of the turn.
+func (f *Frame) tellOfFailure(ev *event) {
+	if f.Kind == KindTool || f.Kind == KindItem || strings.HasPrefix(f.Name, "subagent.") {
+		return
+	}
+	says, of := ev.Error, object(ev.Hermes)
+	switch string(says) {
+	case "false", `""`, "{}", "[]": // as some say none, away from an end
+		says = nil
+	}
+	bad, code := failed(says, of)
+	for _, other := range []json.RawMessage{ev.Event, ev.Type} {
+		if name, _ := str(other); name != f.Name && endsBadly(name) {
+			bad = true
+		}
+	}
+	if !bad || f.More != nil && f.More.Failure {
+		return
+	}
+	more := More{}
+	if f.More != nil {
+		more = *f.More
+	}
+	more.Failure, more.ErrorCode = true, cmp.Or(more.ErrorCode, code)
+	f.More = &more
 }
 
 // failed reports whether an error or hermes member tells of a failure, and its

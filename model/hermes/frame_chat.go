@@ -31,7 +31,9 @@ func decodeChat(f Frame, ev *event, rec Record) Frame {
 		}
 	}
 	f.Text, _ = str(c.Delta.Content)
-	more.Tools = c.tools()
+	for _, any := range choices {
+		more.Tools = append(more.Tools, any.tools()...)
+	}
 	switch {
 	case c.FinishReason != "":
 		f.Kind = KindFinish
@@ -58,26 +60,43 @@ type choice struct {
 		Role      string          `json:"role"`
 		Content   json.RawMessage `json:"content"`
 		Reasoning string          `json:"reasoning_content"`
-		ToolCalls json.RawMessage `json:"tool_calls"`
-		Call      json.RawMessage `json:"function_call"`
+		calls
 	} `json:"delta"`
+	Message      calls  `json:"message"`
 	FinishReason string `json:"finish_reason"`
 }
 
+// calls are the members of a message, or of a delta of one, that ask for tools.
+type calls struct {
+	ToolCalls json.RawMessage `json:"tool_calls"`
+	Call      json.RawMessage `json:"function_call"`
+}
+
 func (c choice) tools() []ToolChange {
-	calls := callsOf(c.Delta.ToolCalls)
+	var all []ToolChange
+	for _, m := range []calls{c.Delta.calls, c.Message} {
+		all = append(append(all, callsOf(m.ToolCalls)...), oneCall(m.Call)...)
+	}
+	return all
+}
+
+// oneCall reads a function_call, as messages had it before tool_calls.
+func oneCall(raw json.RawMessage) []ToolChange {
 	var one struct {
 		Name string `json:"name"`
 	}
-	if !isNull(c.Delta.Call) && (aip.UnmarshalLast(c.Delta.Call, &one) != nil || one.Name != "") {
-		calls = append(calls, ToolChange{Phase: ToolStart, Name: one.Name})
+	switch {
+	case isNull(raw):
+		return nil
+	case aip.UnmarshalLast(raw, &one) != nil || one.Name != "":
+		return []ToolChange{{Phase: ToolStart, Name: one.Name}}
 	}
-	return calls
+	return []ToolChange{{Phase: ToolPiece}}
 }
 
 // callsOf reads a list of tool calls as chat messages have them. What stands
 // there and is no list is a call of an unknown tool; a piece of a call that an
-// earlier delta began has no ID and is none.
+// earlier delta began has no ID and no name.
 func callsOf(raw json.RawMessage) []ToolChange {
 	if isNull(raw) {
 		return nil
@@ -97,6 +116,8 @@ func callsOf(raw json.RawMessage) []ToolChange {
 	for _, c := range list {
 		if key := cmp.Or(c.CallID, c.ID); key != "" || c.Function.Name != "" {
 			calls = append(calls, ToolChange{Phase: ToolStart, Key: key, Name: c.Function.Name, Arguments: text(c.Function.Arguments)})
+		} else {
+			calls = append(calls, ToolChange{Phase: ToolPiece})
 		}
 	}
 	return calls
@@ -107,7 +128,7 @@ func callsOf(raw json.RawMessage) []ToolChange {
 func decodeChatTool(f Frame, ev *event) Frame {
 	f.Family, f.Kind = FamilyChat, KindTool
 	t := ToolChange{Key: ev.ToolCallID, Name: ev.Tool, Label: ev.Label}
-	switch ev.Status {
+	switch status, _ := str(ev.Status); status {
 	case "running", "":
 	case "completed":
 		t.Phase = ToolEnd

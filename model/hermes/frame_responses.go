@@ -19,6 +19,14 @@ type response struct {
 	Usage  json.RawMessage `json:"usage"`
 	Error  json.RawMessage `json:"error"`
 	Hermes json.RawMessage `json:"hermes"`
+	Lacks  json.RawMessage `json:"incomplete_details"`
+}
+
+// failed reports whether the object tells of a failure, or says completed and yet
+// what it lacks.
+func (r response) failed() (bool, string) {
+	bad, code := failed(r.Error, r.Hermes)
+	return bad || r.Status == "completed" && !isNull(r.Lacks), code
 }
 
 // item is an output item. Hermes sends a call's output as a list of parts in a
@@ -49,13 +57,12 @@ func decodeResponses(f Frame, ev *event, rec Record) Frame {
 	case "response.created", "response.in_progress", "response.queued":
 		r := readResponse(ev.Response)
 		f.Kind, f.More = KindStarted, &More{ResponseID: r.ID, Model: r.Model}
+		f.More.Failure, f.More.ErrorCode = r.failed()
 	case "response.completed", "response.failed", "response.incomplete", "response.cancelled":
 		r := readResponse(ev.Response)
 		more := &More{ResponseID: r.ID, Model: r.Model, Usage: bytes.Clone(object(r.Usage)), Output: OutputItems(r.Output)}
-		more.Failure, more.ErrorCode = failed(r.Error, r.Hermes)
-		if bad, code := failed(ev.Error, ev.Hermes); bad && !more.Failure {
-			more.Failure, more.ErrorCode = true, code // beside the object
-		}
+		more.Failure, more.ErrorCode = r.failed()
+		more.Failure = more.Failure || r.Status == "completed" && f.Name != "response.completed"
 		// The object's own status decides, not the name of the event that carries it.
 		more.Finish = &Finish{Reason: cmp.Or(r.Status, "absent"), Digest: rec.Digest()}
 		f.Kind, f.More = KindFinish, more
@@ -63,11 +70,24 @@ func decodeResponses(f Frame, ev *event, rec Record) Frame {
 		var it item
 		_ = aip.UnmarshalLast(ev.Item, &it)
 		f.Kind, f.Message = KindItem, it.ID
-		if t, ok := itemTool(it, strings.HasSuffix(f.Name, ".done")); ok {
+		if t, ok := itemTool(it, strings.HasSuffix(f.Name, ".done")); ok && !isNull(ev.Item) {
 			f.Kind, f.Message, f.More = KindTool, "", &More{Tools: []ToolChange{t}}
+		}
+	default:
+		if name, ok := callEvent(f.Name); ok {
+			f.Kind, f.More = KindTool, &More{Tools: []ToolChange{{Phase: ToolUpdate, Key: ev.CallID, Item: ev.ItemID, Name: name}}}
 		}
 	}
 	return f
+}
+
+// callEvent reports whether an event tells of a call, as
+// response.function_call_arguments.delta and response.web_search_call.searching
+// do, and of what kind. Hermes sends none of them.
+func callEvent(event string) (kind string, ok bool) {
+	part, _, _ := strings.Cut(strings.TrimPrefix(event, "response."), ".")
+	kind, rest, ok := strings.Cut(part, "_call")
+	return kind, ok && (rest == "" || rest[0] == '_') || strings.HasPrefix(part, "mcp_")
 }
 
 // contentKey names one content of one output item, so that several never merge.
@@ -84,16 +104,18 @@ func contentKey(ev *event) string {
 
 // itemTool reads a function call or its output. Hermes closes a call's item
 // when the tool has ended, with the output right behind it.
+// What is neither of them and no words is taken for a call of an unknown kind.
 func itemTool(it item, done bool) (ToolChange, bool) {
 	switch {
-	case strings.HasSuffix(it.Type, "_call"): // function_call, and the kinds that Hermes does not send
-		t := ToolChange{Key: cmp.Or(it.CallID, it.ID), Name: cmp.Or(it.Name, strings.TrimSuffix(it.Type, "_call")), Arguments: text(it.Arguments)}
+	case it.Type == "message" || it.Type == "reasoning":
+	case !strings.HasSuffix(it.Type, "_call_output"): // function_call, and the kinds that Hermes does not send
+		t := ToolChange{Key: cmp.Or(it.CallID, it.ID), Item: it.ID, Name: cmp.Or(it.Name, strings.TrimSuffix(it.Type, "_call"), "unknown"), Arguments: text(it.Arguments)}
 		if done {
 			t.Phase = ToolEnd
 			t.Failed = it.Status == "failed" || it.Status == "incomplete"
 		}
 		return t, true
-	case strings.HasSuffix(it.Type, "_call_output"):
+	default:
 		return ToolChange{Phase: ToolEnd, Key: cmp.Or(it.CallID, it.ID), Name: it.Name, Result: partsText(it.Output)}, true
 	}
 	return ToolChange{}, false
@@ -154,7 +176,7 @@ func ReadReply(op Operation, output json.RawMessage) Reply {
 	}
 	_ = aip.UnmarshalLast(output, &m)
 	r := Reply{Model: m.Model, Usage: object(m.Usage)}
-	r.Failure, r.ErrorCode = failed(m.Error, m.Hermes)
+	r.Failure, r.ErrorCode = m.failed()
 	switch op {
 	case OpChat:
 		if len(m.Choices) > 0 {

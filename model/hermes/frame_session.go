@@ -75,7 +75,10 @@ func decodeEvent(f Frame, ev *event, rec Record, op Operation) Frame {
 			f.Kind, more.Tools = KindTool, []ToolChange{eventTool(f.Name, ev)}
 		}
 	}
-	if inner, _ := str(ev.Event); inner != f.Name && endsBadly(inner) {
+	if f.Kind != KindOther && f.Family != FamilyOperator {
+		more.RunID = ev.RunID
+	}
+	if inner, _ := str(ev.Event); f.Kind == KindTool && inner != f.Name && endsBadly(inner) {
 		more.Failure = true // the frame's two names contradict each other
 	}
 	return f
@@ -96,8 +99,13 @@ func runEnd(name string, ev *event, rec Record) *Finish {
 	case f.Reason != "completed":
 	case raised(ev.Redacted) || object(rec.Data) == nil:
 		f.Reason = "unreadable"
-	case ev.Status != "" && ev.Status != "success":
-		f.Reason = ev.Status
+	case !isNull(ev.Status):
+		switch s, ok := str(ev.Status); {
+		case !ok:
+			f.Reason = "unreadable"
+		case s != "" && s != "success":
+			f.Reason = s
+		}
 	}
 	return f
 }
@@ -105,7 +113,7 @@ func runEnd(name string, ev *event, rec Record) *Finish {
 // endsBadly reports whether an event's name tells of an end that is no success.
 func endsBadly(name string) bool {
 	switch name {
-	case "error", "run.failed", "run.cancelled", "run.interrupted", "response.failed", "response.incomplete":
+	case "error", "run.failed", "run.cancelled", "run.interrupted", "response.failed", "response.incomplete", "response.cancelled":
 		return true
 	}
 	return false
@@ -145,6 +153,7 @@ func rows(raw json.RawMessage) *Rows {
 		ToolCallID   string          `json:"tool_call_id"`
 		ToolName     string          `json:"tool_name"`
 		ToolCalls    json.RawMessage `json:"tool_calls"`
+		Call         json.RawMessage `json:"function_call"`
 	}
 	if isNull(raw) || aip.UnmarshalLast(raw, &list) != nil && list == nil {
 		return nil
@@ -152,8 +161,8 @@ func rows(raw json.RawMessage) *Rows {
 	r := &Rows{Count: len(list)}
 	for _, m := range list {
 		r.Role, r.Finish = m.Role, m.FinishReason
-		r.Tools = append(r.Tools, callsOf(m.ToolCalls)...)
-		if m.Role == "tool" {
+		r.Tools = append(append(r.Tools, callsOf(m.ToolCalls)...), oneCall(m.Call)...)
+		if m.Role == "tool" || m.Role == "function" {
 			r.Tools = append(r.Tools, ToolChange{Phase: ToolUpdate, Key: m.ToolCallID, Name: m.ToolName, Result: text(m.Content)})
 		}
 	}
