@@ -7,10 +7,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"aipscope/model/aip"
 )
@@ -174,48 +171,9 @@ func (c *canon) text() []byte {
 	if bytes.IndexByte(s, '\\') < 0 {
 		return s
 	}
-	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			out = append(out, s[i])
-			continue
-		}
-		i++
-		switch s[i] {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r := hex4(s[i+1:])
-			i += 4
-			if low := s[i+1:]; utf16.IsSurrogate(r) && len(low) >= 6 && low[0] == '\\' && low[1] == 'u' {
-				if whole := utf16.DecodeRune(r, hex4(low[2:])); whole != utf8.RuneError {
-					r = whole
-					i += 6
-				}
-			}
-			if utf16.IsSurrogate(r) {
-				out = append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
-			} else {
-				out = utf8.AppendRune(out, r)
-			}
-		default: // a quote, a slash or a backslash
-			out = append(out, s[i])
-		}
-	}
-	return out
-}
-
-func hex4(s []byte) rune {
-	n, _ := strconv.ParseUint(string(s[:4]), 16, 16)
-	return rune(n)
+	return aip.AppendUnescaped(make([]byte, 0, len(s)), s, func(out []byte, r rune) []byte {
+		return append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+	})
 }
 
 // canonicalNumber writes a JSON number as its digits without zeros at either

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -432,7 +431,7 @@ func (r *reader) text() (inner []byte, plain, ok bool) {
 			switch raw[i] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 			case 'u':
-				if _, ok := hex4(raw[i+1:]); !ok {
+				if _, ok := Hex4(raw[i+1:]); !ok {
 					return nil, false, false
 				}
 				i += 4
@@ -448,26 +447,6 @@ func (r *reader) text() (inner []byte, plain, ok bool) {
 	return nil, false, false
 }
 
-func hex4(b []byte) (r rune, ok bool) {
-	if len(b) < 4 {
-		return 0, false
-	}
-	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
-}
-
 // textOf is what a string says whose inner bytes text has passed over. What is not
 // UTF-8 is left to the standard library.
 func textOf(inner []byte, plain bool) (string, bool) {
@@ -477,44 +456,8 @@ func textOf(inner []byte, plain bool) (string, bool) {
 	case !utf8.Valid(inner):
 		return "", false
 	}
-	out := make([]byte, 0, len(inner))
-	from := 0
-	for i := 0; i < len(inner); i++ {
-		if inner[i] != '\\' {
-			continue
-		}
-		out = append(out, inner[from:i]...)
-		i++
-		switch c := inner[i]; c {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r, _ := hex4(inner[i+1:])
-			i += 4
-			if utf16.IsSurrogate(r) {
-				whole := rune(utf8.RuneError)
-				if next := inner[i+1:]; len(next) >= 6 && next[0] == '\\' && next[1] == 'u' {
-					low, _ := hex4(next[2:])
-					whole = utf16.DecodeRune(r, low)
-				}
-				if r = whole; r != utf8.RuneError {
-					i += 6
-				}
-			}
-			out = utf8.AppendRune(out, r)
-		default: // a quote, a slash or a backslash
-			out = append(out, c)
-		}
-		from = i + 1
-	}
-	out = append(out, inner[from:]...)
+	out := AppendUnescaped(make([]byte, 0, len(inner)), inner, func(out []byte, _ rune) []byte {
+		return utf8.AppendRune(out, utf8.RuneError)
+	})
 	return unsafe.String(unsafe.SliceData(out), len(out)), true
 }

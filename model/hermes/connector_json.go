@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"aipscope/model/aip"
 )
 
 // maxDepth is how deeply the connector's JSON parser lets arrays and objects
@@ -66,14 +68,14 @@ func stringLen(s string) int {
 			if i++; s[i] != 'u' {
 				continue
 			}
-			switch u := hex4(s[i+1:]); {
+			switch u, _ := aip.Hex4(s[i+1:]); {
 			case u >= 0xDC00 && u <= 0xDFFF:
 				return -1
 			case u >= 0xD800 && u <= 0xDBFF:
 				if s[i+5] != '\\' || s[i+6] != 'u' {
 					return -1
 				}
-				if low := hex4(s[i+7:]); low < 0xDC00 || low > 0xDFFF {
+				if low, _ := aip.Hex4(s[i+7:]); low < 0xDC00 || low > 0xDFFF {
 					return -1
 				}
 				i += 6
@@ -82,11 +84,6 @@ func stringLen(s string) int {
 		}
 	}
 	return -1
-}
-
-func hex4(s string) uint64 {
-	u, _ := strconv.ParseUint(s[:4], 16, 16)
-	return u
 }
 
 func numberLen(s string) int {
