@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,12 +19,9 @@ import (
 	"aipscope/follow/aipd"
 	"aipscope/follow/client"
 	"aipscope/follow/followtest"
-	"aipscope/follow/replay"
 	"aipscope/model"
 	"aipscope/model/aip"
 )
-
-var recordings = sync.OnceValues(func() (*replay.Library, error) { return replay.Open(os.DirFS("../testdata/recordings")) })
 
 // faulty is an embedded daemon that misbehaves, with one action.
 type faulty struct {
@@ -40,15 +36,11 @@ type faulty struct {
 // misbehave starts a daemon with faults, inside a bubble.
 func misbehave(t *testing.T, faults, mode string, speed float64) *faulty {
 	t.Helper()
-	library, err := recordings()
-	if err != nil {
-		t.Fatal(err)
-	}
 	chosen, err := aipd.ParseFaults(faults)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &faulty{mode: mode, daemon: aipd.New(aipd.Options{Recordings: library, Token: "s3cret", Speed: speed, Faults: chosen})}
+	d := &faulty{mode: mode, daemon: aipd.New(aipd.Options{Recordings: followtest.Library(t), Token: "s3cret", Speed: speed, Faults: chosen})}
 	d.client, err = client.New(client.Config{URL: "http://aipd.test", DialContext: followtest.Serve(t, d.daemon), Token: func() ([]byte, error) { return []byte("s3cret"), nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +62,7 @@ func misbehave(t *testing.T, faults, mode string, speed float64) *faulty {
 // submit posts the action, which plays a recording; it does not wait.
 func (d *faulty) submit(t *testing.T, recording string) {
 	t.Helper()
-	library, _ := recordings()
-	scenario, ok := library.Scenario(recording)
+	scenario, ok := followtest.Library(t).Scenario(recording)
 	if !ok {
 		t.Fatalf("there is no recording %s", recording)
 	}

@@ -22,10 +22,7 @@ import (
 // plays: all of its chunks come, the result agrees with them, and the verdict is
 // the one that the recording is known for.
 func TestRecordingsAreWatchedToTheirVerdict(t *testing.T) {
-	library, err := replay.Open(os.DirFS("../testdata/recordings"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	library := followtest.Library(t)
 	tables, err := filepath.Glob("../testdata/recordings/*/verdicts.tsv")
 	if err != nil || len(tables) == 0 {
 		t.Fatal("no recordings", err)

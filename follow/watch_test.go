@@ -314,15 +314,7 @@ func TestARefusedSubmissionIsFollowedOnlyWhereTheDaemonKnowsTheAction(t *testing
 				say(w, 200, status(string(c.state)))
 			}
 			s := run(t, d, log)
-			chunks, results := 0, 0
-			for _, r := range s.rows {
-				switch r.Kind {
-				case model.RowChunk:
-					chunks++
-				case model.RowResult:
-					results++
-				}
-			}
+			chunks, results := s.kinds()[model.RowChunk], s.kinds()[model.RowResult]
 			if chunks != c.chunks || results != min(1, c.chunks) || s.last.Err != nil {
 				t.Errorf("%d chunks, %d results, %v", chunks, results, s.last.Err)
 			}
@@ -367,15 +359,7 @@ func TestSettledJournalsAreHistory(t *testing.T) {
 				d.onResult = func(_ int, w http.ResponseWriter) { say(w, 503, down) }
 			}
 			s := run(t, d, log)
-			chunks, results := 0, 0
-			for _, r := range s.rows {
-				switch r.Kind {
-				case model.RowChunk:
-					chunks++
-				case model.RowResult:
-					results++
-				}
-			}
+			chunks, results := s.kinds()[model.RowChunk], s.kinds()[model.RowResult]
 			if last := s.links[len(s.links)-1]; last.State != follow.Settled || s.last.Err != nil ||
 				(len(d.calls) > 0) != c.calls || chunks != c.chunks || (results == 1) != c.result {
 				t.Errorf("%s, %d chunks, %d results, %v, calls %v", s.states(), chunks, results, s.last.Err, d.calls)

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"aipscope/follow/aipd"
 	"aipscope/follow/client"
 	"aipscope/follow/followtest"
-	"aipscope/follow/replay"
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -29,8 +26,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/dlclark/regexp2"
 )
-
-var recordings = sync.OnceValues(func() (*replay.Library, error) { return replay.Open(os.DirFS("../testdata/recordings")) })
 
 // bench is a desk over an embedded daemon and a journal, all in memory and in one
 // bubble.
@@ -55,12 +50,8 @@ func atWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, test 
 // atPlainWork is atWork on a plain screen that prints into heard, if that is given.
 func atPlainWork(t *testing.T, w, h int, opt aipd.Options, service act.Service, heard *heard, test func(*bench)) {
 	t.Helper()
-	lib, err := recordings()
-	if err != nil {
-		t.Fatal(err)
-	}
 	synctest.Test(t, func(t *testing.T) {
-		opt.Recordings = lib
+		opt.Recordings = followtest.Library(t)
 		server := aipd.New(opt)
 		dial := followtest.Serve(t, server)
 		t.Cleanup(server.Close)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	"aipscope/follow/aipd"
 	"aipscope/follow/client"
 	"aipscope/follow/followtest"
-	"aipscope/follow/replay"
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -40,15 +38,9 @@ type office struct {
 	waited  []time.Duration
 }
 
-var library = sync.OnceValues(func() (*replay.Library, error) { return replay.Open(os.DirFS("../../testdata/recordings")) })
-
 func newOffice(t testing.TB, opt aipd.Options) *office {
 	t.Helper()
-	lib, err := library()
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt.Recordings = lib
+	opt.Recordings = followtest.Library(t)
 	server := aipd.New(opt)
 	dial := followtest.Serve(t, server)
 	t.Cleanup(server.Close)

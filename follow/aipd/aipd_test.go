@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aipscope/follow/followtest"
 )
 
 func TestEveryRecordingGivesItsChunksAndResult(t *testing.T) {
@@ -63,7 +65,7 @@ func TestEveryRecordingGivesItsChunksAndResult(t *testing.T) {
 			}
 		}
 	}
-	if rows != len(recordings(t).Scenarios()) {
-		t.Errorf("%d rows for %d recordings", rows, len(recordings(t).Scenarios()))
+	if rows != len(followtest.Library(t).Scenarios()) {
+		t.Errorf("%d rows for %d recordings", rows, len(followtest.Library(t).Scenarios()))
 	}
 }

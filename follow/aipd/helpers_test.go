@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,22 +15,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"aipscope/follow/replay"
+	"aipscope/follow/followtest"
 	"aipscope/model/aip"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var library = sync.OnceValues(func() (*replay.Library, error) { return replay.Open(os.DirFS("../../testdata/recordings")) })
-
-func recordings(t testing.TB) *replay.Library {
-	t.Helper()
-	l, err := library()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
 
 // console talks to a server through pipes, which a synctest bubble can wait
 // for.
@@ -62,7 +50,7 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 func serve(t testing.TB, opt Options) *console {
 	t.Helper()
 	if opt.Recordings == nil {
-		opt.Recordings = recordings(t)
+		opt.Recordings = followtest.Library(t)
 	}
 	s := New(opt)
 	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}

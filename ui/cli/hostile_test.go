@@ -21,7 +21,7 @@ import (
 
 	"aipscope/follow"
 	"aipscope/follow/aipd"
-	"aipscope/follow/replay"
+	"aipscope/follow/followtest"
 	"aipscope/model"
 	"aipscope/model/safe"
 	"aipscope/model/turntest"
@@ -187,15 +187,11 @@ func runs(t *testing.T, home string, args ...string) (code int, out, errOut []by
 }
 
 func TestHostileDaemonsAndArgumentsPrintAsText(t *testing.T) {
-	lib, err := replay.Open(os.DirFS("../../testdata/recordings"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := turntest.Hostile()
 	for _, name := range []string{"everything", "raw c1", "references"} {
 		hostile := all[name]
 		t.Run(name, func(t *testing.T) {
-			daemon := aipd.New(aipd.Options{Recordings: lib})
+			daemon := aipd.New(aipd.Options{Recordings: followtest.Library(t)})
 			t.Cleanup(daemon.Close)
 			srv := httptest.NewServer(poisoned{daemon, hostile})
 			t.Cleanup(srv.Close)

@@ -18,7 +18,7 @@ import (
 	"aipscope/follow/act"
 	"aipscope/follow/aipd"
 	"aipscope/follow/client"
-	"aipscope/follow/replay"
+	"aipscope/follow/followtest"
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -28,11 +28,7 @@ import (
 // consoleAt is where a console works, at an embedded daemon with the options.
 func consoleAt(t *testing.T, opt aipd.Options) *table {
 	t.Helper()
-	lib, err := replay.Open(os.DirFS("../../testdata/recordings"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt.Recordings, opt.Poll = lib, time.Millisecond
+	opt.Recordings, opt.Poll = followtest.Library(t), time.Millisecond
 	server := aipd.New(opt)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
