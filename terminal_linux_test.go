@@ -32,6 +32,19 @@ func (p *place) onTerminal(term *ptytest.Terminal, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
+// watchesSlow is a console on a terminal that watches an action which goes on for
+// long, and what the terminal was before.
+func watchesSlow(t *testing.T) (p *place, term *ptytest.Terminal, before syscall.Termios, cmd *exec.Cmd) {
+	t.Helper()
+	p = newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
+	p.submit("act_slow", "chat_large")
+	term = ptytest.Open(t)
+	before = term.State(t)
+	cmd = p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
+	term.Wait(t, 0, " live ")
+	return p, term, before, cmd
+}
+
 // given fails unless the terminal is as it was, with everything turned off that
 // was turned on.
 func given(t *testing.T, name string, term *ptytest.Terminal, before syscall.Termios) {
@@ -103,11 +116,7 @@ func TestASignalGivesTheTerminalBack(t *testing.T) {
 
 func TestATerminalThatClosesEndsTheConsole(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
-	p.submit("act_slow", "chat_large")
-	term := ptytest.Open(t)
-	cmd := p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
-	term.Wait(t, 0, " live ")
+	p, term, _, cmd := watchesSlow(t)
 	term.Vanish()
 	if code := exitCode(t, cmd); code != 130 {
 		t.Errorf("exit code %d", code)
@@ -149,12 +158,7 @@ func TestCtrlZStopsAndFgGoesOn(t *testing.T) {
 // Where no shell could continue it, ctrl+z does not stop the console.
 func TestCtrlZWithoutAShellGoesOn(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
-	p.submit("act_slow", "chat_large")
-	term := ptytest.Open(t)
-	before := term.State(t)
-	cmd := p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
-	term.Wait(t, 0, " live ")
+	_, term, before, cmd := watchesSlow(t)
 	from := len(term.Written())
 	term.Type(t, "\x1a")
 	term.Wait(t, from, altOff)
@@ -171,12 +175,7 @@ func TestCtrlZWithoutAShellGoesOn(t *testing.T) {
 // A second signal does not wait for a terminal that takes no more.
 func TestASecondSignalLeavesAStuckTerminal(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, startDaemon(t, aipd.Options{Speed: 1}))
-	p.submit("act_slow", "chat_large")
-	term := ptytest.Open(t)
-	before := term.State(t)
-	cmd := p.onTerminal(term, p.command("watch", "act_slow", "--theme", "dark"))
-	term.Wait(t, 0, " live ")
+	p, term, before, cmd := watchesSlow(t)
 	term.Stop(t)
 	ended := make(chan struct{})
 	go func() {

@@ -116,6 +116,10 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 		close(refused)
 		w.Close()
 	})
+	tell := func(b *follow.Batch) {
+		b.Links = append(b.Links, follow.Link{State: follow.Refused, Reason: explain(s.err)})
+		b.Err = s.err
+	}
 	away := false // the journal says that the submission was refused
 	return func(ctx context.Context) (follow.Batch, error) {
 		b, err := w.Next(ctx)
@@ -131,8 +135,7 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 				return b, ctx.Err()
 			}
 			if s.err != nil {
-				b.Links = append(b.Links, follow.Link{State: follow.Refused, Reason: explain(s.err)})
-				b.Err = s.err
+				tell(&b)
 			}
 			return b, err
 		case !b.Done || b.Err == nil:
@@ -140,8 +143,7 @@ func (s *sending) watch(a *app, w *follow.Watch) func(context.Context) (follow.B
 		}
 		select {
 		case <-refused:
-			b.Links = append(b.Links, follow.Link{State: follow.Refused, Reason: explain(s.err)})
-			b.Err = s.err
+			tell(&b)
 		default:
 		}
 		return b, err
