@@ -51,6 +51,7 @@ func (p *Printer) flush() tea.Cmd {
 		defer p.writing.Unlock()
 		if s := p.take(); s != "" {
 			if err := p.print(s); err != nil {
+				p.putBack(s)
 				return LeaveMsg{} // nobody hears it
 			}
 		}
@@ -64,6 +65,16 @@ func (p *Printer) take() string {
 	s := p.text.String()
 	p.text.Reset()
 	return s
+}
+
+// putBack is for what was taken and not written: a console may end meanwhile, and
+// its last words are the verdict.
+func (p *Printer) putBack(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	later := p.text.String()
+	p.text.Reset()
+	p.text.WriteString(s + later)
 }
 
 // Rest is what was said and not written, after the console has ended.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -203,4 +204,21 @@ func TestAPlainListSaysTheActionThatTheCursorIsOn(t *testing.T) {
 		d.press("a")
 	})
 	golden.RequireEqual(t, []byte(h.all()))
+}
+
+// A write that began before the end and comes behind it must not take the verdict
+// along.
+func TestWhatWasNotWrittenIsAmongTheLastWords(t *testing.T) {
+	ended := errors.New("no console has the terminal")
+	p := NewPrinter(func(string) error { return ended })
+	p.line("the text")
+	late := p.flush()
+	p.line("PENDING")
+	if _, leaves := late().(LeaveMsg); !leaves {
+		t.Error("nobody was told")
+	}
+	p.line("and why")
+	if rest := p.Rest(); rest != "the text\nPENDING\nand why\n" {
+		t.Errorf("the rest is %q", rest)
+	}
 }

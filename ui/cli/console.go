@@ -61,7 +61,10 @@ func (f *face) console() ui.Config {
 		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) { return allRows(ctx, f.log, after) }
 	}
 	cfg.Terminal = func(seq string) error {
-		return f.onScreen(seq)
+		if err := f.onScreen(seq); !errors.Is(err, errNoScreen) {
+			return err
+		}
+		return nil
 	}
 	if f.live {
 		cfg.Cancel = f.cancel
@@ -69,11 +72,13 @@ func (f *face) console() ui.Config {
 	return cfg
 }
 
-// onScreen writes to the terminal while a console has it.
+var errNoScreen = errors.New("no console has the terminal")
+
+// onScreen writes to the terminal while a console has it, and is errNoScreen when none has.
 func (a *app) onScreen(text string) error {
 	s := a.screen.Load()
 	if s == nil {
-		return nil // it has ended
+		return errNoScreen
 	}
 	_, err := s.send([]byte(text))
 	return err
