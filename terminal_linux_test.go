@@ -221,6 +221,9 @@ func TestNothingRevealedStaysOnTheTerminal(t *testing.T) {
 				}
 				p.onTerminal(term, cmd)
 				sees(t, term, " live")
+				if screen == "--plain-screen" {
+					sees(t, term, "Shift log") // it lists the chunks that are there, once
+				}
 				term.Type(t, "3")
 				sees(t, term, "chat.delta")
 				term.Type(t, "\r")
