@@ -110,6 +110,25 @@ func TestRecordedFramesAreReadFast(t *testing.T) {
 	}
 }
 
+func TestStringsPassOverWhatIsOrdinary(t *testing.T) {
+	for c := range 256 {
+		ends := c < ' ' || c == '"' || c == '\\' || c >= 0x80
+		for at := range 20 {
+			for _, around := range []string{"a", " ", "!", "#", "[", "]", "~", "\x7f"} {
+				b := []byte(strings.Repeat(around, 20))
+				b[at] = byte(c)
+				want := len(b)
+				if ends {
+					want = at
+				}
+				if got := ordinary(b); got != want {
+					t.Fatalf("%q: %d, want %d", b, got, want)
+				}
+			}
+		}
+	}
+}
+
 // FuzzFast holds the reader of one pass against the standard library.
 func FuzzFast(f *testing.F) {
 	for _, s := range append(usual, unusual...) {

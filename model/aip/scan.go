@@ -194,6 +194,11 @@ func (s *scanner) walk(take func([]byte) error) error {
 		window, _ := s.r.Peek(s.r.Buffered())
 		n := 0
 		for n < len(window) && !finished {
+			if inside && !escaped {
+				if n += ordinary(window[n:]); n == len(window) {
+					break
+				}
+			}
 			b := window[n]
 			n++
 			switch {
