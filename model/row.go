@@ -46,7 +46,8 @@ type Row struct {
 	Cancel    *Cancellation
 	Confirm   *Confirmation
 
-	content *content // of the chunk, read once for all who need it
+	content   *content   // of the chunk, read once for all who need it
+	announced *announced // by the event, likewise
 }
 
 type content struct {
@@ -61,6 +62,27 @@ func (r *Row) Content() *hermes.Content {
 		c = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
 	}
 	return &c.Content
+}
+
+type announced struct {
+	of       *aip.Event
+	sequence uint64
+	ok       bool
+}
+
+func announcedBy(e *aip.Event) *announced {
+	sequence, ok := e.ChunkSequence()
+	return &announced{e, sequence, ok}
+}
+
+// Announces returns the sequence of the chunk that the row's event describes, or
+// false where it is of another kind.
+func (r *Row) Announces() (sequence uint64, ok bool) {
+	a := r.announced
+	if a == nil || a.of != r.Event {
+		a = announcedBy(r.Event)
+	}
+	return a.sequence, a.ok
 }
 
 // Request is what a submission was, kept before its first byte is sent (seed
@@ -163,7 +185,9 @@ func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
 	case RowRequest:
 		r.Request, err = decode[Request](raw)
 	case RowEvent:
-		r.Event, err = decode[aip.Event](raw)
+		if r.Event, err = decode[aip.Event](raw); err == nil {
+			r.announced = announcedBy(r.Event)
+		}
 	case RowChunk, RowConflict:
 		if r.Chunk, err = decode[aip.Chunk](raw); err == nil {
 			r.content = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
