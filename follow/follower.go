@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/tmaxmax/go-sse"
 
@@ -15,7 +16,8 @@ import (
 )
 
 const (
-	batchFrames = 256                    // frames of one commit at most
+	batchFrames = 256                    // frames that are committed without waiting for more
+	aheadFrames = 4 * batchFrames        // frames that are read while a commit is under way, and so of one commit at most
 	batchTime   = 20 * time.Millisecond  // how long a frame may wait for its commit
 	silenceTime = 15 * time.Second       // without news, then the status is read
 	lullTime    = time.Second            // without news behind a terminal state, then draining begins
@@ -198,7 +200,8 @@ func (f *follower) readHistory(ctx context.Context) error {
 // observe takes in rows that are in the journal, ours and other consoles', and
 // passes them on.
 func (f *follower) observe(rows []model.Row) {
-	for _, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		f.seen = r.Number
 		switch {
 		case r.Kind == model.RowEvent:
@@ -207,7 +210,7 @@ func (f *follower) observe(rows []model.Row) {
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
 			f.sign()
-			if h, ok := model.HeldOf(&r); ok {
+			if h, ok := model.HeldOf(r); ok {
 				f.held = append(f.held, h)
 			}
 		case r.Kind == model.RowResult && r.Result != nil:
@@ -266,7 +269,8 @@ func (f *follower) follow(ctx context.Context, s *stream) step {
 	end := errCut
 	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
 		if err == nil && ev.Data != "" {
-			if err = f.frame(ctx, ev.Type, []byte(ev.Data)); err == nil {
+			// The parser makes a string of its own for each event; nobody writes to it.
+			if err = f.frame(ctx, ev.Type, unsafe.Slice(unsafe.StringData(ev.Data), len(ev.Data))); err == nil {
 				err = f.overtaken()
 			}
 		}
@@ -326,7 +330,7 @@ func (f *follower) take(ctx context.Context, r model.Row) error {
 	}
 	f.pending = append(f.pending, r)
 	f.frames++
-	if f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime {
+	if due := f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime; due && (f.frames >= aheadFrames || !f.aloft()) {
 		return f.push(ctx)
 	}
 	return nil
@@ -377,7 +381,7 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 		case p = <-in:
 			done = true
 		case <-landed:
-			if err = f.land(ctx); err == nil {
+			if err = f.push(ctx); err == nil {
 				err = f.overtaken()
 			}
 		case <-timeout:

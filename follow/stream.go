@@ -32,7 +32,7 @@ type piece struct {
 	err error
 }
 
-const readSize = 32 << 10
+const readSize = 128 << 10
 
 func (f *follower) open(ctx context.Context, body io.ReadCloser) *stream {
 	end, stop := context.WithCancel(ctx)
@@ -102,8 +102,8 @@ func (s *stream) more() error {
 		before := len(s.held)
 		s.held = append(s.held, got.buf[:got.n]...)
 		s.free <- got.buf
-		if end := max(bytes.LastIndexByte(s.held[before:], '\n'), bytes.LastIndexByte(s.held[before:], '\r')); end >= 0 {
-			s.to = before + end + 1
+		if end := lastLine(s.held[before:]); end > 0 {
+			s.to = before + end
 		}
 		if s.err = got.err; s.err != nil {
 			s.to = len(s.held)
@@ -112,19 +112,27 @@ func (s *stream) more() error {
 	return nil
 }
 
+// lastLine is where the last whole line of b ends.
+func lastLine(b []byte) int {
+	end := bytes.LastIndexByte(b, '\n') + 1
+	return end + bytes.LastIndexByte(b[end:], '\r') + 1
+}
+
 // fetch takes the next piece; if there is none yet, everything that was read is
-// committed while it waits.
+// committed while it waits, behind the commit that is under way.
 func (s *stream) fetch() (piece, error) {
 	select {
 	case p := <-s.in:
 		return p, s.f.look(s.ctx)
 	default:
 	}
-	if err := s.f.push(s.ctx); err != nil {
-		return piece{}, err
-	}
-	if err := s.f.overtaken(); err != nil {
-		return piece{}, err
+	if !s.f.aloft() {
+		if err := s.f.push(s.ctx); err != nil {
+			return piece{}, err
+		}
+		if err := s.f.overtaken(); err != nil {
+			return piece{}, err
+		}
 	}
 	return s.f.wait(s.ctx, s.in, nil)
 }
