@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unsafe"
-
-	"github.com/tmaxmax/go-sse"
 
 	"aipscope/model"
 	"aipscope/model/aip"
@@ -258,7 +255,12 @@ func (f *follower) connect(ctx context.Context) step {
 	f.lives++
 	f.count()
 	f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor})
-	s := f.open(ctx, body)
+	s := f.open(ctx, body, func(name string, data []byte) error {
+		if err := f.frame(ctx, name, data); err != nil {
+			return err
+		}
+		return f.overtaken()
+	})
 	defer s.close()
 	return f.follow(ctx, s)
 }
@@ -266,18 +268,9 @@ func (f *follower) connect(ctx context.Context) step {
 // follow reads the stream to its end, whatever that is.
 func (f *follower) follow(ctx context.Context, s *stream) step {
 	f.opened = time.Now()
-	end := errCut
-	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
-		if err == nil && ev.Data != "" {
-			// The parser makes a string of its own for each event; nobody writes to it.
-			if err = f.frame(ctx, ev.Type, unsafe.Slice(unsafe.StringData(ev.Data), len(ev.Data))); err == nil {
-				err = f.overtaken()
-			}
-		}
-		if err != nil {
-			end = err
-			break
-		}
+	end := s.frames()
+	if end == nil {
+		end = errCut
 	}
 	s.close()
 	if err := f.flush(ctx); err != nil {
