@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -126,6 +127,38 @@ func (r *Result) InProgress() bool { return r.Error != nil && r.Error.Code == co
 // Settles reports whether the result is the action's outcome.
 func (r *Result) Settles() bool { return r.Status.Settles() && !r.InProgress() }
 
+// encode is json.Marshal, faster on an output and a message of megabytes.
+func (r *Result) encode() ([]byte, error) {
+	few := *r
+	few.Output, few.Message = nil, nil
+	all, err := json.Marshal(&few)
+	if err != nil {
+		return nil, err
+	}
+	first, err := json.Marshal(aip.Result{ActionID: r.ActionID, Status: r.Status}) // what stands before the two
+	if err != nil {
+		return nil, err
+	}
+	at := len(first) - 1
+	var b bytes.Buffer
+	b.Grow(len(all) + len(r.Output) + len(r.Message) + 64)
+	b.Write(all[:at])
+	for _, member := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"output", r.Output}, {"message", r.Message}} {
+		if len(member.raw) == 0 {
+			continue
+		}
+		b.WriteString(`,"` + member.name + `":`)
+		if err := aip.AppendRaw(&b, member.raw); err != nil {
+			return nil, err
+		}
+	}
+	b.Write(all[at:])
+	return b.Bytes(), nil
+}
+
 // Match says how the events of an aggregate compare with the journal's chunks,
 // in order, by their raw data.
 type Match struct {
@@ -170,7 +203,13 @@ type Confirmation struct {
 // NewRow encodes body as the row's Raw and keeps it decoded. body is a pointer
 // to the type that kind calls for.
 func NewRow(kind RowKind, at time.Time, body any) (Row, error) {
-	raw, err := json.Marshal(body)
+	var raw []byte
+	var err error
+	if r, ok := body.(*Result); ok {
+		raw, err = r.encode()
+	} else {
+		raw, err = json.Marshal(body)
+	}
 	if err != nil {
 		return Row{}, fmt.Errorf("encode %s row: %w", kind, err)
 	}

@@ -1,6 +1,7 @@
 package aip
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -133,8 +134,8 @@ func fast(raw []byte, v any) bool {
 	return false
 }
 
-// valid is json.Valid, faster on the usual kind.
-func valid(raw []byte) bool {
+// Valid is json.Valid, faster on the usual kind.
+func Valid(raw []byte) bool {
 	r := reader{raw: raw}
 	if r.skip(0) {
 		if r.blanks(); r.at == len(raw) {
@@ -144,12 +145,32 @@ func valid(raw []byte) bool {
 	return json.Valid(raw)
 }
 
+// AppendRaw appends JSON as json.Marshal writes a json.RawMessage: without white space,
+// and with no character that means something in HTML.
+func AppendRaw(dst *bytes.Buffer, raw []byte) error {
+	r := reader{raw: raw}
+	if !r.skip(0) || r.at < len(raw) || r.spaced {
+		out, err := json.Marshal(json.RawMessage(raw))
+		dst.Write(out)
+		return err
+	}
+	for _, special := range []string{"<", ">", "&", "\u2028", "\u2029"} {
+		if bytes.Contains(raw, []byte(special)) {
+			json.HTMLEscape(dst, raw)
+			return nil
+		}
+	}
+	dst.Write(raw)
+	return nil
+}
+
 // reader passes over JSON once, checking all of it. Its methods report false
 // where they will not go on: on anything that is not JSON, or not of the usual
 // kind.
 type reader struct {
-	raw []byte
-	at  int
+	raw    []byte
+	at     int
+	spaced bool // white space was passed over
 }
 
 // maxNested is where the standard library takes over.
@@ -160,6 +181,7 @@ func (r *reader) blanks() {
 		switch r.raw[r.at] {
 		case ' ', '\n', '\r', '\t':
 			r.at++
+			r.spaced = true
 		default:
 			return
 		}

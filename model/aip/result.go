@@ -101,7 +101,7 @@ func ReadTagged(r io.Reader, tag string) (json.RawMessage, error) {
 		return nil, refused
 	case raw == nil:
 		return nil, fmt.Errorf("read %s: %w", tag, ErrNoAnswer)
-	case !valid(raw):
+	case !Valid(raw):
 		return nil, readError(tag, ErrSyntax)
 	}
 	return raw, nil
@@ -244,7 +244,7 @@ func (s *scanner) withoutEvents(event func(int, json.RawMessage) error) (json.Ra
 			if one, err = s.value(one[:0]); err != nil {
 				return err
 			}
-			if !valid(one) {
+			if !Valid(one) {
 				return fmt.Errorf("event %d: %w", index, ErrSyntax)
 			}
 			return own(event(index, one))
@@ -274,7 +274,7 @@ func (s *scanner) rewrite(opening byte, member func(out []byte, name string, key
 		return nil, err
 	} else if b != opening {
 		raw, err := s.value(nil)
-		if err == nil && !valid(raw) {
+		if err == nil && !Valid(raw) {
 			err = ErrSyntax
 		}
 		return raw, err
@@ -308,7 +308,7 @@ func (s *scanner) rewrite(opening byte, member func(out []byte, name string, key
 	if err != nil {
 		return nil, err
 	}
-	if out = append(out, closing); !valid(out) {
+	if out = append(out, closing); !Valid(out) {
 		return nil, ErrSyntax
 	}
 	return out, nil
@@ -321,7 +321,7 @@ func (s *scanner) optional(v any) error {
 	if err != nil {
 		return err
 	}
-	if !valid(raw) {
+	if !Valid(raw) {
 		return ErrSyntax
 	}
 	_ = UnmarshalLast(raw, v)
