@@ -8,14 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tmaxmax/go-sse"
-
 	"aipscope/model"
 	"aipscope/model/aip"
 )
 
 const (
-	batchFrames = 256                    // frames of one commit at most
+	batchFrames = 256                    // frames that are committed without waiting for more
+	aheadFrames = 4 * batchFrames        // frames that are read while a commit is under way, and so of one commit at most
 	batchTime   = 20 * time.Millisecond  // how long a frame may wait for its commit
 	silenceTime = 15 * time.Second       // without news, then the status is read
 	lullTime    = time.Second            // without news behind a terminal state, then draining begins
@@ -198,7 +197,8 @@ func (f *follower) readHistory(ctx context.Context) error {
 // observe takes in rows that are in the journal, ours and other consoles', and
 // passes them on.
 func (f *follower) observe(rows []model.Row) {
-	for _, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		f.seen = r.Number
 		switch {
 		case r.Kind == model.RowEvent:
@@ -207,7 +207,7 @@ func (f *follower) observe(rows []model.Row) {
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
 			f.sign()
-			f.held.Add(&r)
+			f.held.Add(r)
 		case r.Kind == model.RowResult && r.Result != nil:
 			if r.Result.Settles() {
 				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil
@@ -253,7 +253,12 @@ func (f *follower) connect(ctx context.Context) step {
 	f.lives++
 	f.count()
 	f.show(Link{State: Live, Attempt: f.attempts, Cursor: f.cursor})
-	s := f.open(ctx, body)
+	s := f.open(ctx, body, func(name string, data []byte) error {
+		if err := f.frame(ctx, name, data); err != nil {
+			return err
+		}
+		return f.overtaken()
+	})
 	defer s.close()
 	return f.follow(ctx, s)
 }
@@ -261,17 +266,9 @@ func (f *follower) connect(ctx context.Context) step {
 // follow reads the stream to its end, whatever that is.
 func (f *follower) follow(ctx context.Context, s *stream) step {
 	f.opened = time.Now()
-	end := errCut
-	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: f.cfg.MaxEvent}) {
-		if err == nil && ev.Data != "" {
-			if err = f.frame(ctx, ev.Type, []byte(ev.Data)); err == nil {
-				err = f.overtaken()
-			}
-		}
-		if err != nil {
-			end = err
-			break
-		}
+	end := s.frames()
+	if end == nil {
+		end = errCut
 	}
 	s.close()
 	if err := f.flush(ctx); err != nil {
@@ -324,7 +321,7 @@ func (f *follower) take(ctx context.Context, r model.Row) error {
 	}
 	f.pending = append(f.pending, r)
 	f.frames++
-	if f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime {
+	if due := f.frames >= batchFrames || r.At.Sub(f.since) >= batchTime; due && (f.frames >= aheadFrames || !f.aloft()) {
 		return f.push(ctx)
 	}
 	return nil
@@ -375,7 +372,7 @@ func (f *follower) wait(ctx context.Context, in <-chan piece, timeout <-chan tim
 		case p = <-in:
 			done = true
 		case <-landed:
-			if err = f.land(ctx); err == nil {
+			if err = f.push(ctx); err == nil {
 				err = f.overtaken()
 			}
 		case <-timeout:

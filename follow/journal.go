@@ -36,11 +36,24 @@ func (f *follower) push(ctx context.Context) error {
 	return nil
 }
 
+// aloft reports whether a commit is under way and has not come back.
+func (f *follower) aloft() bool {
+	if f.flying == nil {
+		return false
+	}
+	select {
+	case <-f.flying.done:
+		return false
+	default:
+		return true
+	}
+}
+
 // depart takes what is pending, and the cursor that may be stored with it.
 func (f *follower) depart() (rows []model.Row, stored string, c *flight) {
 	rows, c = f.pending, &flight{frames: f.frames, cursor: f.next, done: make(chan struct{})}
 	f.pending, f.frames, f.next = nil, 0, ""
-	f.room = min(len(rows)+1, batchFrames)
+	f.room = min(len(rows)+1, aheadFrames)
 	if f.keepCursor {
 		stored = c.cursor
 	}

@@ -4,24 +4,34 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"unsafe"
+
+	"github.com/tmaxmax/go-sse"
 )
 
 // stream feeds an event stream's bytes to the parser, whole lines at a time. A
 // parser that saw a long line grow would scan it again with every read; this one
 // sees it once. Whenever nothing complete is left to give, the follower takes the
 // chance to commit, and then waits for bytes and for everything else at once.
+//
+// Nearly all frames are written in one way. Where one begins that is, and is there as a
+// whole, it is taken as it stands, and the parser does not see it.
 type stream struct {
 	f    *follower
-	ctx  context.Context // of the watch: what is begun while the stream is read may outlive it
-	end  context.Context // of the stream
+	take func(name string, data []byte) error // is given each frame that has data
+	ctx  context.Context                      // of the watch: what is begun while the stream is read may outlive it
+	end  context.Context                      // of the stream
 	stop context.CancelFunc
 	body io.ReadCloser
 	in   chan piece
 	free chan []byte
 
 	held []byte // what was read
-	from int    // of it, given so far
+	from int    // of it, given or taken so far
+	give int    // end of what the parser gets of it
 	to   int    // end of the whole lines in it
+	amid bool   // the parser may have the beginning of a frame
+	name string // of the last frame that was taken
 	err  error  // that ended the body
 }
 
@@ -32,11 +42,12 @@ type piece struct {
 	err error
 }
 
-const readSize = 32 << 10
+const readSize = 128 << 10
 
-func (f *follower) open(ctx context.Context, body io.ReadCloser) *stream {
+func (f *follower) open(ctx context.Context, body io.ReadCloser, take func(name string, data []byte) error) *stream {
 	end, stop := context.WithCancel(ctx)
-	s := &stream{f: f, ctx: ctx, end: end, stop: stop, body: body, in: make(chan piece), free: make(chan []byte, 2)}
+	// The parser gets the first frame: a byte order mark may stand before it.
+	s := &stream{f: f, take: take, ctx: ctx, end: end, stop: stop, body: body, in: make(chan piece), free: make(chan []byte, 2), amid: true}
 	s.free <- make([]byte, readSize)
 	s.free <- make([]byte, readSize)
 	f.spawn(s.pump)
@@ -70,20 +81,106 @@ func (s *stream) pump() {
 	}
 }
 
-// Read gives whole lines, and the unfinished rest only when the body ended.
-func (s *stream) Read(p []byte) (int, error) {
-	for s.from == s.to {
-		s.held, s.from, s.to = append(s.held[:0], s.held[s.to:]...), 0, 0
-		if s.err != nil {
-			return 0, s.err
+// frames takes the stream's frames until it ends, and returns why: nil where the body
+// ended well.
+func (s *stream) frames() error {
+	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: s.f.cfg.MaxEvent}) {
+		if err == nil && ev.Data != "" {
+			// The parser makes a string of its own for each event; nobody writes to it.
+			err = s.take(ev.Type, unsafe.Slice(unsafe.StringData(ev.Data), len(ev.Data)))
 		}
-		if err := s.more(); err != nil {
-			return 0, err
+		if err != nil {
+			return err
 		}
 	}
-	n := copy(p, s.held[s.from:s.to])
+	return nil
+}
+
+// Read gives the parser whole lines, and the unfinished rest only when the body ended.
+func (s *stream) Read(p []byte) (int, error) {
+	for s.from == s.give {
+		if s.from == s.to {
+			s.held, s.from, s.give, s.to = append(s.held[:0], s.held[s.to:]...), 0, 0, 0
+			if s.err != nil {
+				return 0, s.err
+			}
+			if err := s.more(); err != nil {
+				return 0, err
+			}
+		}
+		if !s.amid {
+			if err := s.usual(); err != nil {
+				return 0, err
+			}
+		}
+		s.divide()
+	}
+	n := copy(p, s.held[s.from:s.give])
 	s.from += n
 	return n, nil
+}
+
+// usual takes the frames that are written as nearly all are.
+func (s *stream) usual() error {
+	for {
+		name, data, size := usualFrame(s.held[s.from:s.to])
+		if size == 0 || size > s.f.cfg.MaxEvent {
+			s.give = s.from
+			return nil
+		}
+		s.from += size
+		if len(data) == 0 {
+			continue
+		}
+		if s.name != string(name) {
+			s.name = string(name)
+		}
+		if err := s.take(s.name, bytes.Clone(data)); err != nil {
+			return err
+		}
+	}
+}
+
+// divide says how much the parser gets next: a frame, or, where its end is not to be
+// seen, all that is there.
+func (s *stream) divide() {
+	s.give = s.to
+	if i := bytes.Index(s.held[s.from:s.to], []byte("\n\n")); i >= 0 {
+		s.give = s.from + i + 2
+	}
+	// Behind a line and an empty one, the parser has nothing left.
+	end := s.held[:s.give]
+	s.amid = s.from < s.give && (len(end) < 3 || end[len(end)-3] == '\n' || end[len(end)-3] == '\r' || !bytes.HasSuffix(end, []byte("\n\n")))
+}
+
+// usualFrame reads the frame at the beginning of b if it is an event, its data and
+// perhaps an ID, each in a line that ends with a newline (wire/aip.md 3.2). Else, and
+// where it is not there as a whole, its size is 0.
+func usualFrame(b []byte) (name, data []byte, size int) {
+	line := func(field string) (value []byte, ok bool) {
+		rest, ok := bytes.CutPrefix(b[size:], []byte(field))
+		if !ok {
+			return nil, false
+		}
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			return nil, false
+		}
+		size += len(field) + end + 1
+		return rest[:end], true
+	}
+	name, ok := line("event: ")
+	if !ok {
+		return nil, nil, 0
+	}
+	if data, ok = line("data: "); !ok {
+		return nil, nil, 0
+	}
+	line("id: ")
+	if end, ok := line(""); !ok || len(end) > 0 || bytes.IndexByte(b[:size], '\r') >= 0 {
+		return nil, nil, 0
+	}
+	return name, data, size
 }
 
 // more reads until a line is whole, or the body ended.
@@ -102,8 +199,8 @@ func (s *stream) more() error {
 		before := len(s.held)
 		s.held = append(s.held, got.buf[:got.n]...)
 		s.free <- got.buf
-		if end := max(bytes.LastIndexByte(s.held[before:], '\n'), bytes.LastIndexByte(s.held[before:], '\r')); end >= 0 {
-			s.to = before + end + 1
+		if end := lastLine(s.held[before:]); end > 0 {
+			s.to = before + end
 		}
 		if s.err = got.err; s.err != nil {
 			s.to = len(s.held)
@@ -112,19 +209,27 @@ func (s *stream) more() error {
 	return nil
 }
 
+// lastLine is where the last whole line of b ends.
+func lastLine(b []byte) int {
+	end := bytes.LastIndexByte(b, '\n') + 1
+	return end + bytes.LastIndexByte(b[end:], '\r') + 1
+}
+
 // fetch takes the next piece; if there is none yet, everything that was read is
-// committed while it waits.
+// committed while it waits, behind the commit that is under way.
 func (s *stream) fetch() (piece, error) {
 	select {
 	case p := <-s.in:
 		return p, s.f.look(s.ctx)
 	default:
 	}
-	if err := s.f.push(s.ctx); err != nil {
-		return piece{}, err
-	}
-	if err := s.f.overtaken(); err != nil {
-		return piece{}, err
+	if !s.f.aloft() {
+		if err := s.f.push(s.ctx); err != nil {
+			return piece{}, err
+		}
+		if err := s.f.overtaken(); err != nil {
+			return piece{}, err
+		}
 	}
 	return s.f.wait(s.ctx, s.in, nil)
 }

@@ -8,14 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/tmaxmax/go-sse"
 
 	"aipscope/model/aip"
 )
@@ -43,21 +42,21 @@ func framesOf(t testing.TB, limit int, body ...[]byte) (frames []string, tooLarg
 	t.Helper()
 	f := &follower{cfg: Config{MaxEvent: limit}, silence: time.NewTimer(time.Hour), probes: make(chan probe)}
 	defer f.silence.Stop()
-	s := f.open(t.Context(), &pieces{slices.Clone(body)})
+	s := f.open(t.Context(), &pieces{slices.Clone(body)}, func(name string, data []byte) error {
+		frames = append(frames, fmt.Sprintf("%q %q", name, data))
+		return nil
+	})
 	defer func() {
 		s.close()
 		f.helpers.Wait()
 	}()
-	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: limit}) {
-		var large *TooLargeError
-		switch {
-		case errors.As(err, &large), errors.Is(err, bufio.ErrTooLong):
-			return frames, true
-		case err != nil:
-			t.Fatal(err)
-		case ev.Data != "":
-			frames = append(frames, fmt.Sprintf("%q %q", ev.Type, ev.Data))
-		}
+	err := s.frames()
+	var large *TooLargeError
+	if errors.As(err, &large) || errors.Is(err, bufio.ErrTooLong) {
+		return frames, true
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return frames, false
 }
@@ -108,6 +107,8 @@ func FuzzStream(f *testing.F) {
 	for _, s := range []string{
 		"event: a\r\ndata: {\"chunk\":1}\r\nid: chunk:1\r\n\r\n", ": keepalive\n\ndata: a\ndata\ndata: b\n\ndata: half", "\ufeffdata: x\n\n\r\r\ndata:y\r\r", "data: é\xff\n\n", "retry: 5\nid: a\x00b\n\ndata:  z\n\n",
 		"data: " + strings.Repeat("x", 600) + "\n\ndata: y\n\n",
+		strings.Repeat("event: a\ndata: {\"chunk\":1}\nid: 1\n\nevent: b\ndata: \n\n: keepalive\n\nevent: c\ndata: d\n\n", 3) + "\n\ufeffdata: x\n\nevent: d\ndata: e\rdata: f\n\nevent: e\ndata: g\nid: 2\r\n\n\nevent: f\ndata: h\nid: 3\n\n",
+		strings.Repeat("event: a\ndata: b\n\n\n", 3) + "event: c\ndata: " + strings.Repeat("x", 480) + "\nid: 12345678\n\n" + strings.Repeat("\n", 30) + "event: c\ndata: " + strings.Repeat("x", 480) + "\nid: 12345678\n\n",
 	} {
 		f.Add([]byte(s), uint16(3), uint16(9))
 	}
@@ -134,6 +135,35 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
+// Frames that are written as usual are read as the parser reads them, among all others
+// and under a limit: it sees none of those that come byte by byte.
+func TestUsualFramesAreReadAsTheParserDoes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 8))
+	usual := []string{"event: a\ndata: {\"chunk\":1}\nid: 1\n\n", "event: b\ndata: x\n\n", "event: c\ndata: \n\n", "event: d\ndata: " + strings.Repeat("y", 40) + "\nid: \n\n"}
+	other := []string{"\n", "\r", "\r\n", "\ufeff", ": c\n\n", ": c\n", "event: e\n", "data: z\n", "data\n", "id: 2\n", "event: f\rdata: y\n\n", "data: w\r\n\r\n", "event: g\ndata: half", "event:h\ndata:i\n\n"}
+	for range 1000 {
+		var body strings.Builder
+		for range 1 + r.IntN(12) {
+			of := usual
+			if r.IntN(3) == 0 {
+				of = other
+			}
+			body.WriteString(of[r.IntN(len(of))])
+		}
+		b := []byte(body.String())
+		for _, limit := range []int{1 << 20, 50} {
+			got, large := framesOf(t, limit, b)
+			want, tooLarge := framesOf(t, limit, bytes.SplitAfter(b, nil)...)
+			if limit == 50 && bytes.IndexByte(b, '\r') >= 0 {
+				continue // where CR LF is cut, the parser counts the second half to the next frame
+			}
+			if large != tooLarge || !slices.Equal(got, want) {
+				t.Fatalf("%q within %d bytes:\n got %v, %t\nwant %v, %t", b, limit, got, large, want, tooLarge)
+			}
+		}
+	}
+}
+
 // endless is a body that always has more.
 type endless struct{}
 
@@ -144,7 +174,7 @@ func (endless) Read(b []byte) (int, error) { return copy(b, ": the same again\n"
 func TestAStreamThatNeverRestsIsLeftWhenTheActionIsOver(t *testing.T) {
 	f := &follower{cfg: Config{MaxEvent: 1 << 20}, silence: time.NewTimer(time.Hour), over: true}
 	defer f.silence.Stop()
-	s := f.open(t.Context(), endless{})
+	s := f.open(t.Context(), endless{}, nil)
 	defer func() {
 		s.close()
 		f.helpers.Wait()

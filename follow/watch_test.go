@@ -130,7 +130,7 @@ func TestCommitsTogetherWhatCameTogether(t *testing.T) {
 		rows := 0
 		for _, c := range log.Commits() {
 			rows += c.Rows
-			if c.Rows > 256 {
+			if c.Rows > 1024 {
 				t.Errorf("commit of %d rows", c.Rows)
 			}
 			if c.Cursor != "" && rows < 1200 {
@@ -139,6 +139,33 @@ func TestCommitsTogetherWhatCameTogether(t *testing.T) {
 		}
 		if rows != 1201 || len(log.Commits()) > 100 {
 			t.Errorf("%d rows in %d commits", rows, len(log.Commits()))
+		}
+	})
+}
+
+// While a commit takes its time, reading goes on, as far as one more commit holds.
+func TestReadsOnWhileItCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := turn(3000)
+		d := newFake(t, items)
+		d.page = 10000
+		d.state.Store("unknown")
+		first := true
+		disk := make(chan struct{})
+		log := &followtest.Log{Fail: func(rows []model.Row) error {
+			if rows[0].Kind == model.RowEvent && first {
+				first = false
+				<-disk
+			}
+			return nil
+		}}
+		d.watch(t, log)
+		synctest.Wait()
+		close(disk)
+		time.Sleep(time.Second)
+		commits := slices.DeleteFunc(log.Commits(), func(c followtest.Commit) bool { return c.Rows < 2 })
+		if len(commits) < 2 || commits[0].Rows > 256 || commits[1].Rows != 1024 {
+			t.Errorf("commits: %+v", commits)
 		}
 	})
 }

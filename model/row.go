@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,7 +48,8 @@ type Row struct {
 	Cancel    *Cancellation
 	Confirm   *Confirmation
 
-	content *content // of the chunk, read once for all who need it
+	content   *content   // of the chunk, read once for all who need it
+	announced *announced // by the event, likewise
 }
 
 type content struct {
@@ -62,6 +64,27 @@ func (r *Row) Content() *hermes.Content {
 		c = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}
 	}
 	return &c.Content
+}
+
+type announced struct {
+	of       *aip.Event
+	sequence uint64
+	ok       bool
+}
+
+func announcedBy(e *aip.Event) *announced {
+	sequence, ok := e.ChunkSequence()
+	return &announced{e, sequence, ok}
+}
+
+// Announces returns the sequence of the chunk that the row's event describes, or
+// false where it is of another kind.
+func (r *Row) Announces() (sequence uint64, ok bool) {
+	a := r.announced
+	if a == nil || a.of != r.Event {
+		a = announcedBy(r.Event)
+	}
+	return a.sequence, a.ok
 }
 
 // Request is what a submission was, kept before its first byte is sent (seed
@@ -94,20 +117,39 @@ type Result struct {
 	Aggregate *Match `json:"aggregate,omitempty"` // nil when the output holds no events
 }
 
-// encode writes the result with its output as it is, and returns it with the output
-// in there: that of a long turn is tens of megabytes, and is held once.
+// encode is json.Marshal, and returns the result with its output and message as they
+// stand in there: those of a long turn are tens of megabytes, and are held once.
 func (r *Result) encode() (*Result, []byte, error) {
-	same, rest := *r, *r
-	rest.Output = nil
-	raw, err := json.Marshal(rest)
-	if err != nil || len(r.Output) == 0 {
-		return &same, raw, err
+	same, few := *r, *r
+	few.Output, few.Message = nil, nil
+	all, err := json.Marshal(&few)
+	if err != nil {
+		return nil, nil, err
 	}
-	const output = `{"output":`
-	out := make([]byte, 0, len(output)+len(r.Output)+len(raw))
-	out = append(append(out, output...), r.Output...)
-	same.Output = slices.Clip(out[len(output):])
-	return &same, append(append(out, ','), raw[1:]...), nil
+	first, err := json.Marshal(aip.Result{ActionID: r.ActionID, Status: r.Status}) // what stands before the two
+	if err != nil {
+		return nil, nil, err
+	}
+	at := len(first) - 1
+	var b bytes.Buffer
+	b.Grow(len(all) + len(r.Output) + len(r.Message) + 64)
+	b.Write(all[:at])
+	for _, member := range []struct {
+		name string
+		raw  *json.RawMessage
+	}{{"output", &same.Output}, {"message", &same.Message}} {
+		if len(*member.raw) == 0 {
+			continue
+		}
+		b.WriteString(`,"` + member.name + `":`)
+		from := b.Len()
+		if err := aip.AppendRaw(&b, *member.raw); err != nil {
+			return nil, nil, err
+		}
+		*member.raw = slices.Clip(b.Bytes()[from:])
+	}
+	b.Write(all[at:])
+	return &same, b.Bytes(), nil
 }
 
 // codeInProgress looks like a failure, and says that another action holds the
@@ -187,7 +229,9 @@ func DecodeRow(kind RowKind, at time.Time, raw []byte) (Row, error) {
 	case RowRequest:
 		r.Request, err = decode[Request](raw)
 	case RowEvent:
-		r.Event, err = decode[aip.Event](raw)
+		if r.Event, err = decode[aip.Event](raw); err == nil {
+			r.announced = announcedBy(r.Event)
+		}
 	case RowChunk, RowConflict:
 		if r.Chunk, err = decode[aip.Chunk](raw); err == nil {
 			r.content = &content{r.Chunk, hermes.ReadContent(r.Chunk.Data)}

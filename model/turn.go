@@ -110,7 +110,7 @@ func (t *Turn) Apply(rows []Row) {
 		case r.Recovered != nil:
 			refold = t.addRecovered(r) || refold
 		case r.Event != nil:
-			t.addEvent(r.Event)
+			t.addEvent(r)
 		case r.Kind == RowReplay && r.Result != nil:
 			t.successor, t.why = r.Result.ActionID, "replay"
 		case r.Result != nil:
@@ -298,11 +298,12 @@ func (t *Turn) find(seq uint64) (int, bool) {
 	return i, ok && !t.slots.at(i).recovered()
 }
 
-func (t *Turn) addEvent(ev *aip.Event) {
+func (t *Turn) addEvent(r *Row) {
+	ev := r.Event
 	if ev.OccurredAt.IsZero() {
 		return
 	}
-	seq, ok := ev.ChunkSequence()
+	seq, ok := r.Announces()
 	if !ok {
 		return
 	}

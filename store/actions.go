@@ -110,7 +110,7 @@ func (j *Journal) Find(ctx context.Context, action string) ([]follow.Source, err
 // the rows up to number revision. It is only a cache for lists; one from newer rules, or
 // of the same rules from more rows, is left in place.
 func (l *Log) SetVerdict(ctx context.Context, word model.Word, revision int64, rules int) error {
-	err := l.j.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.j.write(ctx, func(ctx context.Context, tx transaction) error {
 		_, err := tx.ExecContext(ctx, `UPDATE actions SET verdict = ?1, verdict_revision = ?2, verdict_rules = ?3
 			WHERE url = ?4 AND action = ?5 AND (verdict_rules, verdict_revision) <= (?3, ?2)`,
 			string(word), revision, rules, l.src.URL, l.src.Action)

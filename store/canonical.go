@@ -33,7 +33,7 @@ const (
 // contentDigest is the digest of raw, without the members named in omit if it
 // is an object. What is not JSON is identified by its bytes.
 func contentDigest(raw []byte, omit ...string) digest {
-	if !json.Valid(raw) {
+	if !aip.Valid(raw) {
 		return hash(tagBytes, raw)
 	}
 	c := canon{src: raw}

@@ -72,7 +72,7 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 	if err != nil {
 		return done, err
 	}
-	err = l.j.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = l.j.write(ctx, func(ctx context.Context, tx transaction) error {
 		action, head, err := l.find(ctx, tx)
 		if err != nil {
 			return err
@@ -94,18 +94,20 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 			}
 		}
 		if after >= 0 && head > after {
-			if done.Rows, err = readRows(ctx, tx.StmtContext(ctx, l.j.read), action, after, head, noLimit); err != nil {
+			if done.Rows, err = readRows(ctx, tx.StmtContext(ctx, l.j.prepared[selectRows]), action, after, head, noLimit); err != nil {
 				return err
 			}
 		}
 		b := batch{
-			tx: tx, insert: tx.StmtContext(ctx, l.j.insert), chunk: tx.StmtContext(ctx, l.j.chunk), action: action,
+			tx: tx, action: action, packed: &l.j.packed,
 			// Numbers ascend for this follower even if the action was
 			// forgotten meanwhile and begins anew.
 			head:      max(head, after),
 			stretches: stretches{tx: tx, action: action},
 		}
-		done.Rows = slices.Grow(done.Rows, len(rows))
+		if done.Rows == nil {
+			done.Rows = rows[:0] // a row moves to where one was that was looked at before
+		}
 		for from := 0; from < len(rows); {
 			count, stored, err := b.stretch(ctx, rows[from:])
 			if err != nil {
@@ -132,8 +134,7 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 		if cursor == "" {
 			return nil
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO cursors (action, route, credential, cursor) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET cursor = excluded.cursor`, action, l.src.Route, l.src.Credential, cursor)
+		_, err = tx.ExecContext(ctx, upsertCursor, action, l.src.Route, l.src.Credential, cursor)
 		return err
 	})
 	if err != nil {
@@ -142,7 +143,7 @@ func (l *Log) commit(ctx context.Context, after int64, rows []model.Row, cursor 
 	return done, nil
 }
 
-func (l *Log) create(ctx context.Context, tx *sql.Tx) (int64, error) {
+func (l *Log) create(ctx context.Context, tx transaction) (int64, error) {
 	r, err := tx.ExecContext(ctx, `INSERT INTO actions (url, action) VALUES (?, ?)`, l.src.URL, l.src.Action)
 	if err != nil {
 		return 0, err
@@ -204,16 +205,18 @@ const insertRow = `INSERT INTO rows (id, action, kind, at, sequence, key, body) 
 	ON CONFLICT (action, sequence) WHERE kind = 'chunk' DO NOTHING
 	ON CONFLICT (action, key) WHERE key IS NOT NULL DO NOTHING`
 
+const upsertCursor = `INSERT INTO cursors (action, route, credential, cursor) VALUES (?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET cursor = excluded.cursor`
+
 const selectChunk = `SELECT body FROM rows WHERE action = ? AND sequence = ? AND kind = 'chunk'`
 
 // batch is the part of a commit that adds rows, and what it learns for the list
 // of actions.
 type batch struct {
-	tx         *sql.Tx
-	insert     *sql.Stmt
-	chunk      *sql.Stmt
+	tx         transaction
 	action     int64
-	head       int64 // the last number given
+	packed     *[]byte // memory for a stretch
+	head       int64   // the last number given
 	chunks     int
 	duplicates int
 	stretches  stretches
@@ -287,7 +290,7 @@ func (b *batch) put(ctx context.Context, r *model.Row) (known bool, err error) {
 	if key := keyOf(r); key != nil {
 		unique = key
 	}
-	res, err := b.insert.ExecContext(ctx, b.action<<numberBits|(b.head+1), b.action, string(r.Kind), nanos(r.At), sequence, unique, []byte(r.Raw))
+	res, err := b.tx.ExecContext(ctx, insertRow, b.action<<numberBits|(b.head+1), b.action, string(r.Kind), nanos(r.At), sequence, unique, []byte(r.Raw))
 	if err != nil {
 		return false, err
 	}
@@ -303,7 +306,7 @@ func (b *batch) put(ctx context.Context, r *model.Row) (known bool, err error) {
 // same. Equal bytes are the usual case. A nil stored is a row of its own, to be read.
 func (b *batch) sameChunk(ctx context.Context, r *model.Row, stored []byte) (bool, error) {
 	if stored == nil {
-		err := b.chunk.QueryRowContext(ctx, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
+		err := b.tx.QueryRowContext(ctx, selectChunk, b.action, int64(r.Chunk.Sequence)).Scan(&stored)
 		if err != nil {
 			return false, err
 		}
@@ -369,7 +372,7 @@ func keyOf(r *model.Row) []byte {
 	switch r.Kind {
 	case model.RowEvent:
 		key := []byte{'e'}
-		if n, ok := r.Event.ChunkSequence(); ok {
+		if n, ok := r.Announces(); ok {
 			key = eventKey(n)
 		}
 		if r.Event.ID == "" {
@@ -422,9 +425,10 @@ func (b *batch) noteState(ctx context.Context, state aip.State, capability strin
 	return err
 }
 
+const updateSummary = `UPDATE actions SET head = ?1, chunks = chunks + ?2, last_at = max(last_at, ?4),
+	first_at = CASE WHEN ?3 = 0 THEN first_at WHEN first_at = 0 THEN ?3 ELSE min(first_at, ?3) END WHERE id = ?5`
+
 func (b *batch) summarise(ctx context.Context) error {
-	_, err := b.tx.ExecContext(ctx, `UPDATE actions SET head = ?1, chunks = chunks + ?2, last_at = max(last_at, ?4),
-		first_at = CASE WHEN ?3 = 0 THEN first_at WHEN first_at = 0 THEN ?3 ELSE min(first_at, ?3) END WHERE id = ?5`,
-		b.head, b.chunks, b.first, b.last, b.action)
+	_, err := b.tx.ExecContext(ctx, updateSummary, b.head, b.chunks, b.first, b.last, b.action)
 	return err
 }

@@ -108,7 +108,7 @@ func (j *Journal) remove(ctx context.Context, src follow.Source, now time.Time) 
 		return err
 	}
 	defer release()
-	return j.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return j.write(ctx, func(ctx context.Context, tx transaction) error {
 		id, head, err := l.find(ctx, tx)
 		switch {
 		case err != nil:
@@ -159,7 +159,7 @@ func (j *Journal) wipe(ctx context.Context) error {
 	if err := j.rewrite(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnwiped, explain(err))
 	}
-	err := j.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := j.write(ctx, func(ctx context.Context, tx transaction) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM unwiped`)
 		return err
 	})

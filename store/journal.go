@@ -54,11 +54,11 @@ type Journal struct {
 	key  []byte        // of Tag
 	turn chan struct{} // held by this process's writer, so that its own logs do not poll SQLite for the lock
 
+	packed []byte // of the writer: memory that its next stretch is made in
+
 	tell func(Work) // or nil
 
-	insert *sql.Stmt
-	chunk  *sql.Stmt
-	read   *sql.Stmt
+	prepared map[string]*sql.Stmt // by their text: those that a commit runs
 }
 
 // Open opens the journal in dir, making both when they are missing. The
@@ -120,11 +120,12 @@ func (j *Journal) connect(ctx context.Context, dsn string, conns int, busy time.
 	if err := j.db.QueryRowContext(ctx, `SELECT key FROM secret`).Scan(&j.key); err != nil {
 		return explain(fmt.Errorf("read the tag key: %w", err))
 	}
-	for _, s := range []struct {
-		stmt **sql.Stmt
-		text string
-	}{{&j.insert, insertRow}, {&j.chunk, selectChunk}, {&j.read, selectRows}} {
-		if *s.stmt, err = j.db.PrepareContext(ctx, s.text); err != nil {
+	j.prepared = map[string]*sql.Stmt{}
+	for _, text := range []string{
+		selectAction, selectRows, insertRow, selectChunk, updateSummary, upsertCursor,
+		chunkStretch.top, chunkStretch.between, eventStretch.top, eventStretch.between,
+	} {
+		if j.prepared[text], err = j.db.PrepareContext(ctx, text); err != nil {
 			return explain(err)
 		}
 	}
@@ -159,7 +160,7 @@ func (j *Journal) Tag(credential []byte) string {
 // write runs f in a transaction that holds the write lock from its start. When
 // ctx ends before the commit, nothing is written. The context that f gets never
 // ends: the driver watches one that can, at a cost for every statement.
-func (j *Journal) write(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+func (j *Journal) write(ctx context.Context, f func(ctx context.Context, tx transaction) error) error {
 	select {
 	case j.turn <- struct{}{}:
 		defer func() { <-j.turn }()
@@ -171,7 +172,7 @@ func (j *Journal) write(ctx context.Context, f func(ctx context.Context, tx *sql
 		return explain(err)
 	}
 	defer tx.Rollback()
-	err = f(context.WithoutCancel(ctx), tx)
+	err = f(context.WithoutCancel(ctx), transaction{tx, j.prepared})
 	if err == nil {
 		err = tx.Commit()
 	}
@@ -179,4 +180,32 @@ func (j *Journal) write(ctx context.Context, f func(ctx context.Context, tx *sql
 		return ctx.Err() // rolled back under f
 	}
 	return explain(err)
+}
+
+// transaction is one that writes. A statement that the journal has prepared is not
+// compiled again for each commit.
+type transaction struct {
+	*sql.Tx
+	prepared map[string]*sql.Stmt
+}
+
+func (t transaction) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	if s := t.prepared[text]; s != nil {
+		return t.StmtContext(ctx, s).ExecContext(ctx, args...)
+	}
+	return t.Tx.ExecContext(ctx, text, args...)
+}
+
+func (t transaction) QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if s := t.prepared[text]; s != nil {
+		return t.StmtContext(ctx, s).QueryContext(ctx, args...)
+	}
+	return t.Tx.QueryContext(ctx, text, args...)
+}
+
+func (t transaction) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
+	if s := t.prepared[text]; s != nil {
+		return t.StmtContext(ctx, s).QueryRowContext(ctx, args...)
+	}
+	return t.Tx.QueryRowContext(ctx, text, args...)
 }

@@ -65,7 +65,7 @@ func (l *Log) Rows(ctx context.Context, after int64, limit int) ([]model.Row, er
 	id, head, err := l.find(ctx, l.j.db)
 	if err == nil && head > after {
 		var rows []model.Row
-		if rows, err = readRows(ctx, l.j.read, id, after, head, limit); err == nil {
+		if rows, err = readRows(ctx, l.j.prepared[selectRows], id, after, head, limit); err == nil {
 			return rows, nil
 		}
 	}
@@ -106,7 +106,7 @@ func (l *Log) row(ctx context.Context, number int64) (model.Row, error) {
 		var at int64
 		var kind string
 		var body []byte
-		if err := l.j.read.QueryRowContext(ctx, id-1, action<<numberBits|head, 1).Scan(&l.of, &kind, &at, &body); err != nil {
+		if err := l.j.prepared[selectRows].QueryRowContext(ctx, id-1, action<<numberBits|head, 1).Scan(&l.of, &kind, &at, &body); err != nil {
 			return model.Row{}, err
 		}
 		l.last, l.kind = nil, stretchNamed(kind)
@@ -172,7 +172,7 @@ func (l *Log) Cursor(ctx context.Context) (string, error) {
 
 // DropCursor forgets the cursor of the source's route and credential.
 func (l *Log) DropCursor(ctx context.Context) error {
-	err := l.j.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.j.write(ctx, func(ctx context.Context, tx transaction) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM cursors WHERE route = ? AND credential = ?
 			AND action = (SELECT id FROM actions WHERE url = ? AND action = ?)`,
 			l.src.Route, l.src.Credential, l.src.URL, l.src.Action)

@@ -70,7 +70,7 @@ func sequenced(r *model.Row) (kind *stretchKind, sequence int64, ok bool) {
 	case model.RowChunk:
 		kind, n = &chunkStretch, r.Chunk.Sequence
 	case model.RowEvent:
-		if n, ok = r.Event.ChunkSequence(); !ok || r.Event.ID == "" {
+		if n, ok = r.Announces(); !ok || r.Event.ID == "" {
 			return nil, 0, false
 		}
 		kind = &eventStretch
@@ -90,13 +90,14 @@ type member struct {
 
 // pack is the body of a stretch: how many rows there are; for each how far its
 // sequence and time are from those of the row before, and its length; then the rows'
-// bodies. The first sequence counts from 0, the first time from the stretch's own.
-func pack(rows []model.Row, sequences []int64) []byte {
+// bodies. The first sequence counts from 0, the first time from the stretch's own. It
+// is appended to out.
+func pack(out []byte, rows []model.Row, sequences []int64) []byte {
 	size := 0
 	for i := range rows {
 		size += len(rows[i].Raw) + 3*binary.MaxVarintLen64
 	}
-	out := binary.AppendUvarint(make([]byte, 0, size), uint64(len(rows)))
+	out = binary.AppendUvarint(slices.Grow(out, size), uint64(len(rows)))
 	sequence, at := int64(0), nanos(rows[0].At)
 	for i := range rows {
 		out = binary.AppendVarint(out, sequences[i]-sequence)
@@ -168,7 +169,7 @@ type known struct {
 
 // stretches reads, in a transaction, of one action.
 type stretches struct {
-	tx     *sql.Tx
+	tx     transaction
 	action int64
 	chunks known
 	events known
@@ -252,10 +253,11 @@ func (b *batch) stretch(ctx context.Context, rows []model.Row) (looked int, stor
 	if !above || err != nil {
 		return 1, false, err
 	}
-	sequences := []int64{first}
+	sequences := append(make([]int64, 0, min(len(rows), maxStretch)), first)
 	size := len(rows[0].Raw)
-	for _, r := range rows[1:min(len(rows), maxStretch)] {
-		k, sequence, ok := sequenced(&r)
+	for i := range rows[1:min(len(rows), maxStretch)] {
+		r := &rows[1+i]
+		k, sequence, ok := sequenced(r)
 		if !ok || k != kind || sequence <= sequences[len(sequences)-1] || len(r.Raw) > maxStretchRow || size+len(r.Raw) > maxStretches {
 			break
 		}
@@ -280,7 +282,8 @@ func (b *batch) stretch(ctx context.Context, rows []model.Row) (looked int, stor
 	}
 	rows = rows[:count]
 	b.head += int64(count)
-	_, err = b.insert.ExecContext(ctx, b.action<<numberBits|b.head, b.action, kind.name, nanos(rows[0].At), last, nil, pack(rows, sequences))
+	*b.packed = pack((*b.packed)[:0], rows, sequences)
+	_, err = b.tx.ExecContext(ctx, insertRow, b.action<<numberBits|b.head, b.action, kind.name, nanos(rows[0].At), last, nil, *b.packed)
 	if err != nil {
 		return 0, false, err
 	}

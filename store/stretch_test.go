@@ -45,7 +45,7 @@ func TestManyRowsAtOnceAreFewRecords(t *testing.T) {
 }
 
 func TestAStretchThatCannotBeReadIsAFault(t *testing.T) {
-	whole := pack([]model.Row{{Raw: []byte("a")}, {Raw: []byte("bc")}}, []int64{7, 9})
+	whole := pack(nil, []model.Row{{Raw: []byte("a")}, {Raw: []byte("bc")}}, []int64{7, 9})
 	if got, err := unpack(12, 0, whole); err != nil || len(got) != 2 || got[0].number != 11 || got[1].sequence != 9 || string(got[1].body) != "bc" {
 		t.Fatalf("%+v, %v", got, err)
 	}

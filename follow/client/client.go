@@ -116,6 +116,7 @@ func New(cfg Config) (*Client, error) {
 		TLSHandshakeTimeout: tlsTime,
 		IdleConnTimeout:     90 * time.Second,
 		ForceAttemptHTTP2:   true,
+		ReadBufferSize:      64 << 10, // a stream's backlog and a result are megabytes
 		// Pings find a dead connection under a silent stream, so that the next
 		// attempt does not reuse it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},

@@ -227,7 +227,7 @@ type Time struct{ time.Time }
 func (t *Time) UnmarshalJSON(b []byte) error {
 	t.Time = time.Time{}
 	var s string
-	if json.Unmarshal(b, &s) == nil {
+	if unmarshal(b, &s, false) == nil {
 		if at, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(s)); err == nil {
 			t.Time = at
 		}

@@ -1,7 +1,10 @@
 package aip
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"reflect"
 	"strconv"
 	"strings"
@@ -15,14 +18,14 @@ import (
 // is left to the standard library, which the plan agrees with (FuzzFast).
 type plan struct {
 	kind   planKind
-	names  map[string]int // of an object's members
-	lower  map[string]bool
-	fields []field
-	elem   *plan // of a list or a pointer
+	fields []field        // of an object
+	lower  map[string]int // the names of its members in lower case, to the field
+	elem   *plan          // of a list or a pointer
 	zero   reflect.Value
 }
 
 type field struct {
+	name  string
 	index []int
 	plan  *plan
 }
@@ -71,7 +74,7 @@ func planOf(t reflect.Type) *plan {
 		p.kind, p.elem = planList, planOf(t.Elem())
 		p.zero = reflect.MakeSlice(t, 0, 0)
 	case t.Kind() == reflect.Struct:
-		p.kind, p.names, p.lower = planStruct, map[string]int{}, map[string]bool{}
+		p.kind, p.lower = planStruct, map[string]int{}
 		p.embed(t, nil)
 	}
 	plans.Store(t, p)
@@ -100,12 +103,12 @@ func (p *plan) embed(t reflect.Type, at []int) {
 			if name == "" {
 				name = f.Name
 			}
-			if _, twice := p.names[name]; twice || len(p.fields) == maxFields {
+			lower := strings.ToLower(name)
+			if _, twice := p.lower[lower]; twice || len(p.fields) == maxFields {
 				p.kind = planOther
 			}
-			p.names[name] = len(p.fields)
-			p.lower[strings.ToLower(name)] = true
-			p.fields = append(p.fields, field{index, planOf(f.Type)})
+			p.lower[lower] = len(p.fields)
+			p.fields = append(p.fields, field{name, index, planOf(f.Type)})
 		}
 	}
 }
@@ -131,8 +134,8 @@ func fast(raw []byte, v any) bool {
 	return false
 }
 
-// valid is json.Valid, faster on the usual kind.
-func valid(raw []byte) bool {
+// Valid is json.Valid, faster on the usual kind.
+func Valid(raw []byte) bool {
 	r := reader{raw: raw}
 	if r.skip(0) {
 		if r.blanks(); r.at == len(raw) {
@@ -142,12 +145,32 @@ func valid(raw []byte) bool {
 	return json.Valid(raw)
 }
 
+// AppendRaw appends JSON as json.Marshal writes a json.RawMessage: without white space,
+// and with no character that means something in HTML.
+func AppendRaw(dst *bytes.Buffer, raw []byte) error {
+	r := reader{raw: raw}
+	if !r.skip(0) || r.at < len(raw) || r.spaced {
+		out, err := json.Marshal(json.RawMessage(raw))
+		dst.Write(out)
+		return err
+	}
+	for _, special := range []string{"<", ">", "&", "\u2028", "\u2029"} {
+		if bytes.Contains(raw, []byte(special)) {
+			json.HTMLEscape(dst, raw)
+			return nil
+		}
+	}
+	dst.Write(raw)
+	return nil
+}
+
 // reader passes over JSON once, checking all of it. Its methods report false
 // where they will not go on: on anything that is not JSON, or not of the usual
 // kind.
 type reader struct {
-	raw []byte
-	at  int
+	raw    []byte
+	at     int
+	spaced bool // white space was passed over
 }
 
 // maxNested is where the standard library takes over.
@@ -158,6 +181,7 @@ func (r *reader) blanks() {
 		switch r.raw[r.at] {
 		case ' ', '\n', '\r', '\t':
 			r.at++
+			r.spaced = true
 		default:
 			return
 		}
@@ -166,6 +190,13 @@ func (r *reader) blanks() {
 
 // peek is the next byte that is no blank, or 0.
 func (r *reader) peek() byte {
+	if r.at < len(r.raw) && r.raw[r.at] > ' ' { // nearly always
+		return r.raw[r.at]
+	}
+	return r.peekFar()
+}
+
+func (r *reader) peekFar() byte {
 	r.blanks()
 	if r.at == len(r.raw) {
 		return 0
@@ -232,7 +263,7 @@ func (r *reader) object(p *plan, to reflect.Value, depth int) bool {
 		return true
 	}
 	var seen uint64
-	for {
+	for next := 0; ; {
 		if r.peek() != '"' {
 			return false
 		}
@@ -244,12 +275,14 @@ func (r *reader) object(p *plan, to reflect.Value, depth int) bool {
 			return false
 		}
 		r.at++
-		if i, known := p.names[string(name)]; known {
-			if seen&(1<<i) != 0 {
+		i, known := p.find(name, next)
+		if known {
+			f := &p.fields[i]
+			if seen&(1<<i) != 0 || f.name != string(name) {
 				return false
 			}
 			seen |= 1 << i
-			f := &p.fields[i]
+			next = i + 1
 			place := to
 			for _, n := range f.index {
 				place = place.Field(n)
@@ -257,7 +290,7 @@ func (r *reader) object(p *plan, to reflect.Value, depth int) bool {
 			if !r.value(f.plan, place, depth+1) {
 				return false
 			}
-		} else if p.alike(name) || !r.skip(depth+1) {
+		} else if !r.skip(depth + 1) {
 			return false
 		}
 		switch r.peek() {
@@ -272,11 +305,15 @@ func (r *reader) object(p *plan, to reflect.Value, depth int) bool {
 	}
 }
 
-// alike reports whether a name that is not known may be taken for one that is.
-func (p *plan) alike(name []byte) bool {
+// find returns the field that a name is, or may be taken for. Members mostly come in
+// the order of the fields: next is the one that would come now.
+func (p *plan) find(name []byte, next int) (i int, known bool) {
+	if next < len(p.fields) && p.fields[next].name == string(name) {
+		return next, true
+	}
 	var buf [64]byte
 	if len(name) > len(buf) {
-		return false
+		return 0, false
 	}
 	for i, c := range name {
 		if 'A' <= c && c <= 'Z' {
@@ -284,7 +321,8 @@ func (p *plan) alike(name []byte) bool {
 		}
 		buf[i] = c
 	}
-	return p.lower[string(buf[:len(name)])]
+	i, known = p.lower[string(buf[:len(name)])]
+	return i, known
 }
 
 func (r *reader) list(p *plan, to reflect.Value, depth int) bool {
@@ -400,25 +438,34 @@ func (r *reader) number() bool {
 	return true
 }
 
-// special are the bytes that a string does not pass over: its end, escapes,
-// controls, and whatever is not ASCII.
-var special = func() (s [256]bool) {
-	for c := range s {
-		s[c] = c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf
+// ordinary is how many bytes b begins with that a string passes over: all but its
+// end, escapes, controls, and whatever is not ASCII. It looks at eight at once.
+func ordinary(b []byte) int {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(b)-n >= 8; n += 8 {
+		w := binary.LittleEndian.Uint64(b[n:])
+		// The high bit of a byte is set where it was, or where the subtraction
+		// borrows: in the first byte that is special, and perhaps above it.
+		if s := (w | (w - each*' ') | ((w ^ each*'"') - each) | ((w ^ each*'\\') - each)) & high; s != 0 {
+			return n + bits.TrailingZeros64(s)/8
+		}
 	}
-	return s
-}()
+	for ; n < len(b); n++ {
+		if c := b[n]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return n
+}
 
 // text passes over a string and returns what stands between its quotes; plain
 // says that it stands for itself.
 func (r *reader) text() (inner []byte, plain, ok bool) {
 	raw, from := r.raw, r.at+1
 	plain = true
-	for i := from; i < len(raw); i++ {
+	for i := from + ordinary(raw[from:]); i < len(raw); i += ordinary(raw[i:]) {
 		c := raw[i]
-		if !special[c] {
-			continue
-		}
 		switch {
 		case c == '"':
 			r.at = i + 1
@@ -438,10 +485,13 @@ func (r *reader) text() (inner []byte, plain, ok bool) {
 			default:
 				return nil, false, false
 			}
+			i++
 		case c < ' ':
 			return nil, false, false
 		default:
 			plain = false
+			for i++; i < len(raw) && raw[i] >= utf8.RuneSelf; i++ {
+			}
 		}
 	}
 	return nil, false, false

@@ -33,8 +33,13 @@ type wide struct {
 // standard library reads.
 func agrees(t *testing.T, raw []byte) (some bool) {
 	t.Helper()
-	if valid(raw) != json.Valid(raw) {
-		t.Fatalf("%q: valid is %t", raw, valid(raw))
+	if Valid(raw) != json.Valid(raw) {
+		t.Fatalf("%q: valid is %t", raw, Valid(raw))
+	}
+	var as bytes.Buffer
+	want, err := json.Marshal(json.RawMessage(raw))
+	if got := AppendRaw(&as, raw); (got == nil) != (err == nil) || !bytes.Equal(as.Bytes(), want) {
+		t.Fatalf("%q is written as %q (%v), want %q (%v)", raw, &as, got, want, err)
 	}
 	for _, v := range []any{&wide{}, &inner{}, &Chunk{}, &Event{}, &Status{}, &Result{}, &Error{}, new(string), new(json.RawMessage), &[]inner{}} {
 		fresh := func() any { return reflect.New(reflect.TypeOf(v).Elem()).Interface() }
@@ -62,7 +67,7 @@ var usual = []string{
 	` { "flag" : false , "names" : [ ] , "list" : null , "kind" : null , "raw_one" : null, "raw" : null , "any" : {"x":[1]}, "Free":"f"} `,
 	`{"content":"\u00e9\ud83d\ude00 \ud800 \ud800\u0041 \udc00\\ \"\/\b\f\n\r\t é漢😀","at":"2026-01-01T00:00:00Z","when":[2025,1,1,0,0,0,0,0,0]}`,
 	`{"action_id":"act_1","sequence":3,"kind":"data","data":{"hermes_sse":{"event":null,"data":{"a":"b"},"raw_data":"{\"a\":\"b\"}"}},"part":{"type":"text","text":"x"}}`,
-	`[{"content":"x"},{"raw":0}]`, `"text"`, `{}`, `[]`,
+	`{"content":"<b> &     \u0026 é"}`, `[{"content":"x"},{"raw":0}]`, `"text"`, `{}`, `[]`,
 }
 
 var unusual = []string{
@@ -105,6 +110,25 @@ func TestRecordedFramesAreReadFast(t *testing.T) {
 			}
 			if !agrees(t, data) {
 				t.Errorf("%s: %.100s is not read fast", name, data)
+			}
+		}
+	}
+}
+
+func TestStringsPassOverWhatIsOrdinary(t *testing.T) {
+	for c := range 256 {
+		ends := c < ' ' || c == '"' || c == '\\' || c >= 0x80
+		for at := range 20 {
+			for _, around := range []string{"a", " ", "!", "#", "[", "]", "~", "\x7f"} {
+				b := []byte(strings.Repeat(around, 20))
+				b[at] = byte(c)
+				want := len(b)
+				if ends {
+					want = at
+				}
+				if got := ordinary(b); got != want {
+					t.Fatalf("%q: %d, want %d", b, got, want)
+				}
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func ReadTagged(r io.Reader, tag string) (json.RawMessage, error) {
 		return nil, refused
 	case raw == nil:
 		return nil, fmt.Errorf("read %s: %w", tag, ErrNoAnswer)
-	case !valid(raw):
+	case !Valid(raw):
 		return nil, readError(tag, ErrSyntax)
 	}
 	return raw, nil
@@ -253,7 +253,7 @@ func (s *scanner) withoutEvents(said []byte, event func(int, json.RawMessage) er
 			if one, err = s.value(one[:0]); err != nil {
 				return err
 			}
-			if !valid(one) {
+			if !Valid(one) {
 				return fmt.Errorf("event %d: %w", index, ErrSyntax)
 			}
 			return own(event(index, one))
@@ -328,7 +328,7 @@ func (s *scanner) rewrite(opening byte, member func(out []byte, name string, key
 		return nil, err
 	} else if b != opening {
 		raw, err := s.value(nil)
-		if err == nil && !valid(raw) {
+		if err == nil && !Valid(raw) {
 			err = ErrSyntax
 		}
 		return raw, err
@@ -362,7 +362,7 @@ func (s *scanner) rewrite(opening byte, member func(out []byte, name string, key
 	if err != nil {
 		return nil, err
 	}
-	if out = append(out, closing); !valid(out) {
+	if out = append(out, closing); !Valid(out) {
 		return nil, ErrSyntax
 	}
 	return out, nil
@@ -375,7 +375,7 @@ func (s *scanner) optional(v any) error {
 	if err != nil {
 		return err
 	}
-	if !valid(raw) {
+	if !Valid(raw) {
 		return ErrSyntax
 	}
 	_ = UnmarshalLast(raw, v)

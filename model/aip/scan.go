@@ -194,27 +194,38 @@ func (s *scanner) walk(take func([]byte) error) error {
 		window, _ := s.r.Peek(s.r.Buffered())
 		n := 0
 		for n < len(window) && !finished {
+			if inside && !escaped {
+				if n += ordinary(window[n:]); n == len(window) {
+					break
+				}
+			}
 			b := window[n]
 			n++
-			switch {
-			case inside && escaped:
-				escaped = false
-			case inside && b == '\\':
-				escaped = true
-			case inside && b == '"':
-				inside = false
-				finished = depth == 0
-			case inside:
-			case scalar:
+			if inside {
+				switch {
+				case escaped:
+					escaped = false
+				case b == '\\':
+					escaped = true
+				case b == '"':
+					inside = false
+					finished = depth == 0
+				}
+				continue
+			}
+			if scalar {
 				switch b {
 				case ',', ']', '}', ' ', '\t', '\n', '\r':
 					finished, unread = true, true
 				}
-			case b == '"':
+				continue
+			}
+			switch b {
+			case '"':
 				inside = true
-			case b == '{' || b == '[':
+			case '{', '[':
 				depth++
-			case b == '}' || b == ']':
+			case '}', ']':
 				depth--
 				finished = depth == 0
 			}

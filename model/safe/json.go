@@ -23,6 +23,48 @@ func JSON(dst []byte, v any) ([]byte, error) {
 	return append(dst, EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))...), nil
 }
 
+// AppendString appends a string as JSON does.
+func AppendString(dst []byte, s string) []byte {
+	before := len(dst)
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7F && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			if r, size := utf8.DecodeRuneInString(s[i:]); size > 1 && !hidden(r) {
+				i += size
+				continue
+			}
+		}
+		short := byte(0)
+		switch c {
+		case '"', '\\':
+			short = c
+		case '\n':
+			short = 'n'
+		case '\r':
+			short = 'r'
+		case '\t':
+			short = 't'
+		default:
+			// What is rare, JSON can do.
+			out, err := JSON(dst[:before], s)
+			if err != nil {
+				panic(err) // a string can always be encoded
+			}
+			return out
+		}
+		dst = append(append(dst, s[from:i]...), '\\', short)
+		i++
+		from = i
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
 // EscapeJSON does for JSON text what JSON does for a value: same value, same
 // layout, safe strings. The text must be valid JSON; a clean one is returned as it is.
 func EscapeJSON(text []byte) []byte {

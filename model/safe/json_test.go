@@ -42,6 +42,19 @@ func TestEscapeJSONReplacesLoneSurrogates(t *testing.T) {
 	}
 }
 
+// FuzzAppendString holds what is put together here against what the encoder makes.
+func FuzzAppendString(f *testing.F) {
+	for _, s := range append(hostile(), "a <b> & c \"d\" \\", "\b\f\n\r\t\x00\x7f", "é 日本 \u2028\u2029\ufffd\xff") {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := JSON([]byte("x"), s)
+		if got := AppendString([]byte("x"), s); err != nil || string(got) != string(want) {
+			t.Fatalf("%+q became %s, want %s (%v)", s, got, want, err)
+		}
+	})
+}
+
 func TestIndentKeepsItsSizeInBounds(t *testing.T) {
 	for in, want := range map[string]string{`{"a":[1,"[{,\"]"]}`: "{\n  \"a\": [\n    1,\n    \"[{,\\\"]\"\n  ]\n}", `{"a":`: `{"a":`, ``: ``} {
 		if got := string(Indent([]byte(in))); got != want {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"aipscope/follow/aipd"
 	"aipscope/follow/followtest"
 	"aipscope/model"
+	"aipscope/model/aip"
 	"aipscope/model/safe"
 	"aipscope/model/turntest"
 
@@ -102,6 +104,36 @@ func TestHostileTurnsPrintAsText(t *testing.T) {
 				harmless(t, recording, err.Bytes())
 			}
 		})
+	}
+}
+
+// The lines of chunks, which are put together by hand, are what the encoder makes.
+func TestChunkLinesAreWhatTheEncoderMakes(t *testing.T) {
+	all := turntest.Hostile()
+	all["none"] = "plain"
+	for n, name := range slices.Sorted(maps.Keys(all)) {
+		r := rand.New(rand.NewPCG(uint64(n), 6))
+		for _, recording := range []string{"chat_tools", "responses_tools", "session_stream_tools", "runs_approval_events"} {
+			rows := turntest.Named(t, recording).Rows(t)
+			if name != "none" {
+				rows = turntest.Poison(t, rows, all[name], r)
+			}
+			turn := model.NewTurn("act_1")
+			turn.Apply(rows)
+			for _, e := range turn.Entries().All() {
+				if name != "none" && r.IntN(2) == 0 {
+					e.Kind, e.Frame, e.At = aip.ChunkKind(all[name]), all[name], time.Time{}
+				}
+				var got, want bytes.Buffer
+				p := jsonPrinter{out: bufio.NewWriter(&got)}
+				err := p.chunk(&aip.Chunk{Sequence: e.Sequence, Kind: e.Kind}, e)
+				p.out.Flush()
+				line := chunkLine{Type: "chunk", Sequence: e.Sequence, Kind: e.Kind, Frame: e.Frame, At: stamp(e.At), Text: e.Text()}
+				if err := errors.Join(err, writeJSON(&want, line)); err != nil || got.String() != want.String() {
+					t.Fatalf("%s, %s: %v\n got %s\nwant %s", name, recording, err, &got, &want)
+				}
+			}
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -182,8 +183,8 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 	p.turn.Apply(b.Rows)
 	steps := p.newSteps()
 	if !b.History || !p.newOnly {
-		for _, r := range b.Rows {
-			if err := p.row(r, steps); err != nil {
+		for i := range b.Rows {
+			if err := p.row(&b.Rows[i], steps); err != nil {
 				return err
 			}
 		}
@@ -210,17 +211,13 @@ func (p *jsonPrinter) batch(b follow.Batch) error {
 	return p.out.Flush()
 }
 
-func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
+func (p *jsonPrinter) row(r *model.Row, steps *stepLines) error {
 	switch {
 	case r.Kind == model.RowConflict && r.Chunk != nil:
 		return writeJSON(p.out, conflictLine{"conflict", r.Chunk.Sequence})
 	case r.Chunk != nil:
 		e, _ := p.turn.Find(r.Chunk.Sequence)
-		line := chunkLine{Type: "chunk", Sequence: r.Chunk.Sequence, Kind: r.Chunk.Kind, Frame: e.Frame, At: stamp(e.At), Text: e.Text()}
-		if p.reveal {
-			line.Data = r.Chunk.Data
-		}
-		if err := writeJSON(p.out, line); err != nil {
+		if err := p.chunk(r.Chunk, e); err != nil {
 			return err
 		}
 		for _, line := range steps.at(r.Chunk.Sequence) {
@@ -229,12 +226,34 @@ func (p *jsonPrinter) row(r model.Row, steps *stepLines) error {
 			}
 		}
 	case r.Event != nil:
-		if _, metadata := r.Event.ChunkSequence(); metadata {
+		if _, metadata := r.Announces(); metadata {
 			return nil
 		}
 		return writeJSON(p.out, eventLine{"event", r.Event.ID, r.Event.Kind, stamp(r.Event.OccurredAt.Time)})
 	}
 	return nil
+}
+
+// chunk prints what chunkLine says. There are more of these lines than of all others:
+// without data of the provider's own, they are put together here.
+func (p *jsonPrinter) chunk(c *aip.Chunk, e model.Entry) error {
+	if p.reveal {
+		return writeJSON(p.out, chunkLine{"chunk", c.Sequence, c.Kind, e.Frame, stamp(e.At), e.Text(), c.Data})
+	}
+	line := append(p.out.AvailableBuffer(), `{"type":"chunk","sequence":`...)
+	line = strconv.AppendUint(line, c.Sequence, 10)
+	line = safe.AppendString(append(line, `,"kind":`...), string(c.Kind))
+	line = safe.AppendString(append(line, `,"frame":`...), e.Frame)
+	line = append(line, `,"at":"`...)
+	if !e.At.IsZero() {
+		line = e.At.UTC().AppendFormat(line, time.RFC3339Nano)
+	}
+	line = append(line, '"')
+	if text := e.Text(); text != "" {
+		line = safe.AppendString(append(line, `,"text":`...), text)
+	}
+	_, err := p.out.Write(append(line, versioned...))
+	return err
 }
 
 // stepLines are the tool lines of a batch, and which of them each chunk made.
