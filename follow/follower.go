@@ -173,7 +173,7 @@ func (f *follower) because(ctx context.Context, err error) error {
 // go on.
 func (f *follower) readHistory(ctx context.Context) error {
 	for {
-		rows, err := f.cfg.Log.Rows(ctx, f.seen, logPage)
+		rows, err := f.cfg.Log.Brief(ctx, f.seen, logPage)
 		if err != nil {
 			return journalError(err)
 		}

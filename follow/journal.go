@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"aipscope/model"
@@ -156,4 +157,23 @@ func (f *follower) addRow(ctx context.Context, row model.Row) error {
 		return err
 	}
 	return f.commit(ctx, []model.Row{row})
+}
+
+// ReadTurn reads the turn that a journal holds of an action. tell, if it is not nil,
+// is told the number of the last row now and then.
+func ReadTurn(ctx context.Context, log Log, action string, tell func(row int64)) (*model.Turn, error) {
+	turn := model.NewTurn(action)
+	for {
+		rows, err := log.Brief(ctx, turn.Applied(), logPage)
+		if err != nil {
+			return nil, fmt.Errorf("read journal: %w", err)
+		}
+		turn.Apply(rows)
+		if tell != nil {
+			tell(turn.Applied())
+		}
+		if len(rows) < logPage {
+			return turn, nil
+		}
+	}
 }

@@ -115,7 +115,7 @@ func (o *outbox) next(ctx context.Context, log Log) (Batch, error) {
 // read fetches what comes next from the journal, where the rows are that did
 // not fit. A journal that cannot be read ends the watch for the consumer.
 func (o *outbox) read(ctx context.Context, log Log) error {
-	rows, err := log.Rows(ctx, o.delivered, logPage)
+	rows, err := log.Brief(ctx, o.delivered, logPage)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

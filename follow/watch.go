@@ -66,8 +66,9 @@ type Log interface {
 	// A chunk, event or result that the journal holds already is not stored again and counts as a duplicate.
 	// A chunk with other content under a known sequence is stored as a RowConflict.
 	Commit(ctx context.Context, after int64, rows []model.Row, cursor string) (Committed, error)
-	// Rows reads at most limit rows numbered above after, in order.
-	Rows(ctx context.Context, after int64, limit int) ([]model.Row, error)
+	// Brief reads at most limit rows numbered above after, in order. Chunks and events may
+	// come in brief (model.Briefs).
+	Brief(ctx context.Context, after int64, limit int) ([]model.Row, error)
 	// Cursor returns the cursor stored for the source, or "".
 	Cursor(ctx context.Context) (string, error)
 	// DropCursor forgets the cursor, because the daemon no longer knows it.

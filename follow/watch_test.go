@@ -1169,7 +1169,7 @@ type unreadable struct {
 	broken atomic.Bool
 }
 
-func (u *unreadable) Rows(ctx context.Context, after int64, limit int) ([]model.Row, error) {
+func (u *unreadable) Brief(ctx context.Context, after int64, limit int) ([]model.Row, error) {
 	if u.broken.Load() {
 		return nil, errTest
 	}

@@ -38,6 +38,8 @@ func (f *Frames) Add(row *Row) {
 	c, content := row.Chunk, row.Content()
 	rec, ok := content.Record()
 	switch {
+	case content.WithoutRecord():
+		f.add(held{c.Sequence, content.Digest()})
 	case !ok && (content.Unframed() || aip.Redacted(c.Data)):
 	case !ok:
 		f.add(held{sequence: c.Sequence})

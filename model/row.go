@@ -30,7 +30,8 @@ const (
 )
 
 // Row is one entry of an action's journal, in the order of commits. Raw is the
-// thing as it came; exactly one of the decoded fields is set, by Kind.
+// thing as it came; exactly one of the decoded fields is set, by Kind. Rows that a
+// journal read in brief have no Raw (see Briefs).
 type Row struct {
 	Number int64 // from 1, ascending within an action, with gaps; 0 before the commit
 	Kind   RowKind
@@ -50,7 +51,11 @@ type Row struct {
 
 	content   *content   // of the chunk, read once for all who need it
 	announced *announced // by the event, likewise
+	size      int        // of the JSON where there is no Raw
 }
+
+// Size is how many bytes the row's JSON has.
+func (r *Row) Size() int { return max(len(r.Raw), r.size) }
 
 type content struct {
 	of *aip.Chunk

@@ -172,7 +172,7 @@ func (t *Turn) setOperation(op hermes.Operation) bool {
 
 func (t *Turn) addChunk(r *Row) bool {
 	c := r.Chunk
-	e := Entry{Row: r.Number, Sequence: c.Sequence, Kind: c.Kind, Size: len(r.Raw), At: r.At, Segment: -1}
+	e := Entry{Row: r.Number, Sequence: c.Sequence, Kind: c.Kind, Size: r.Size(), At: r.At, Segment: -1}
 	if at, ok := t.early.take(c.Sequence); ok {
 		e.At, e.Timed = timeOf(at), true
 	}

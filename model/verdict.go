@@ -10,8 +10,8 @@ import (
 	"aipscope/model/hermes"
 )
 
-// RulesVersion changes whenever the verdict of some turn may change, so that
-// verdicts kept from earlier are known to be stale.
+// RulesVersion changes whenever the verdict of some turn may change, or what a frame
+// is read as, so that verdicts and briefs kept from earlier are known to be stale.
 const RulesVersion = 2
 
 // Word is the verdict's one word.

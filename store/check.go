@@ -111,7 +111,7 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 	if err := actions.Err(); err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT id, action, kind, at, body FROM rows ORDER BY id`)
+	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.action, r.kind, r.at, r.body, b.body FROM rows r LEFT JOIN briefs b ON b.id = r.id ORDER BY r.id`)
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,11 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 	for rows.Next() {
 		var id, action, at int64
 		var kind string
-		var body []byte
-		if err := rows.Scan(&id, &action, &kind, &at, &body); err != nil {
+		var body, brief []byte
+		if err := rows.Scan(&id, &action, &kind, &at, &body, &brief); err != nil {
 			return err
 		}
+		var members []model.Row
 		if id>>numberBits != action {
 			h.fault("row %d is filed under another action", id)
 		}
@@ -137,11 +138,16 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 				h.Chunks++
 			}
 			is[action] = c
-			if _, err := model.DecodeRow(kind, timeOf(at), body); err != nil {
+			row, err := model.DecodeRow(kind, timeOf(at), body)
+			if err != nil {
 				h.fault("row %d of %s cannot be read", number, names[action])
 			}
+			members = append(members, row)
 			return nil
 		})
+		if err == nil && brief != nil && !tellsOf(brief, members) {
+			h.fault("row %d of %s is not what is kept of it in brief", id&maxNumber, names[action])
+		}
 		if err != nil {
 			h.fault("%s: %v", names[action], err)
 		}

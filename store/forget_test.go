@@ -56,6 +56,7 @@ func TestForgetLeavesNoByteBehind(t *testing.T) {
 	j := openDisk(t, dir)
 	other := openDisk(t, dir) // another console has the journal open, not the action
 	interleave(t, j, "FORGETME", "KEEPTHIS")
+	commit(t, openLog(t, j, testSource("act_forgetme")), -1, "", deltas(t, 300, "FORGETME")...) // and in brief
 	allRows(t, openLog(t, other, testSource("act_keepthis")))
 	if len(holding(t, dir, "FORGETME")) == 0 {
 		t.Fatal("the test's word is in no file")

@@ -122,7 +122,7 @@ func (j *Journal) connect(ctx context.Context, dsn string, conns int, busy time.
 	}
 	j.prepared = map[string]*sql.Stmt{}
 	for _, text := range []string{
-		selectAction, selectRows, insertRow, selectChunk, updateSummary, upsertCursor,
+		selectAction, selectRows, insertRow, selectChunk, updateSummary, upsertCursor, insertBriefs, selectBriefs, selectBody,
 		chunkStretch.top, chunkStretch.between, eventStretch.top, eventStretch.between,
 	} {
 		if j.prepared[text], err = j.db.PrepareContext(ctx, text); err != nil {

@@ -84,6 +84,9 @@ var migrations = []string{`
 	-- Of kind chunks and events are many rows in one, a stretch (stretch.go); sequence is the last in it.
 	CREATE UNIQUE INDEX chunk_stretches ON rows (action, sequence) WHERE kind = 'chunks';
 	CREATE UNIQUE INDEX event_stretches ON rows (action, sequence) WHERE kind = 'events';
+`, `
+	-- What a turn needs of the rows in a stretch, under its id (brief.go). It can be worked out from them.
+	CREATE TABLE briefs (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
 `}
 
 // numberBits are the low bits of rows.id that hold the row's number.

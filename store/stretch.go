@@ -287,6 +287,11 @@ func (b *batch) stretch(ctx context.Context, rows []model.Row) (looked int, stor
 	if err != nil {
 		return 0, false, err
 	}
+	if *b.packed = packBriefs((*b.packed)[:0], rows, sequences); len(*b.packed) > 0 {
+		if _, err := b.tx.ExecContext(ctx, insertBriefs, b.action<<numberBits|b.head, *b.packed); err != nil {
+			return 0, false, err
+		}
+	}
 	n := b.stretches.of(kind)
 	n.top = sql.NullInt64{Int64: last, Valid: true}
 	for i := range rows {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"aipscope/follow"
 	"aipscope/model"
 	"aipscope/model/aip"
 	"aipscope/model/hermes"
@@ -311,20 +312,9 @@ func (c *Caller) Current(ctx context.Context, id string) (string, error) {
 
 // turn reads an action's journal.
 func (c *Caller) turn(ctx context.Context, action string) (*model.Turn, error) {
-	const page = 4096
 	journal, err := c.Open(ctx, action)
 	if err != nil {
 		return nil, err
 	}
-	turn := model.NewTurn(action)
-	for {
-		rows, err := journal.Rows(ctx, turn.Applied(), page)
-		if err != nil {
-			return nil, fmt.Errorf("read journal: %w", err)
-		}
-		turn.Apply(rows)
-		if len(rows) < page {
-			return turn, nil
-		}
-	}
+	return follow.ReadTurn(ctx, journal, action, nil)
 }

@@ -111,7 +111,12 @@ func (l *Log) above(after int64) []model.Row {
 	return slices.Clone(l.rows[i:])
 }
 
-// Rows implements follow.Log.
+// Brief implements follow.Log.
+func (l *Log) Brief(ctx context.Context, after int64, limit int) ([]model.Row, error) {
+	return l.Rows(ctx, after, limit)
+}
+
+// Rows is Brief, whole.
 func (l *Log) Rows(ctx context.Context, after int64, limit int) ([]model.Row, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ type Content struct {
 	holds  holds
 	record Record
 	digest Digest
+	plain  Frame // of holdsPlain, or what Plain read
+	read   bool  // Plain read it
 }
 
 type holds uint8
@@ -19,6 +21,7 @@ type holds uint8
 const (
 	holdsOther holds = iota
 	holdsFrame
+	holdsPlain    // a frame that was kept without its record
 	holdsOperator // an operator's event
 	holdsClosed   // the connector's closing error
 )
@@ -34,10 +37,10 @@ func ReadContent(data json.RawMessage) Content {
 	_ = aip.UnmarshalLast(data, &d)
 	switch {
 	case d.SSE != nil:
-		return Content{holdsFrame, *d.SSE, d.SSE.Digest()}
+		return Content{holds: holdsFrame, record: *d.SSE, digest: d.SSE.Digest()}
 	case d.Operator != nil:
 		rec := Record{Data: d.Operator}
-		return Content{holdsOperator, rec, rec.Digest()}
+		return Content{holds: holdsOperator, record: rec, digest: rec.Digest()}
 	case d.Reason == ClosedEarly:
 		return Content{holds: holdsClosed}
 	}
@@ -46,16 +49,41 @@ func ReadContent(data json.RawMessage) Content {
 
 // Frame reads the content for what it means.
 func (c *Content) Frame(op Operation) Frame {
-	switch c.holds {
-	case holdsFrame:
+	switch {
+	case c.holds == holdsPlain, c.read:
+		f := c.plain
+		if f.Family == FamilySession || f.Family == FamilyRun { // which share names
+			f.Family = familyOf(op, f.Family)
+		}
+		return f
+	case c.holds == holdsFrame:
 		return Decode(c.record, op)
-	case holdsOperator:
+	case c.holds == holdsOperator:
 		return Decode(c.record, OpOperator)
-	case holdsClosed:
+	case c.holds == holdsClosed:
 		return Frame{Kind: KindClosed}
 	}
 	return Frame{}
 }
+
+// Plain returns the frame as it is read without an operation, if that and the digest
+// tell all of the content: PlainContent makes it of the two. It is read once.
+func (c *Content) Plain() (Frame, bool) {
+	if c.holds == holdsFrame && !c.read && c.record.RawData != nil { // else it may be a redaction
+		if f := Decode(c.record, ""); f.More == nil {
+			c.plain, c.read = f, true
+		}
+	}
+	return c.plain, c.read || c.holds == holdsPlain
+}
+
+// PlainContent is the content of which Plain tells.
+func PlainContent(f Frame, d Digest) Content {
+	return Content{holds: holdsPlain, plain: f, digest: d}
+}
+
+// WithoutRecord reports whether the content was made by PlainContent.
+func (c *Content) WithoutRecord() bool { return c.holds == holdsPlain }
 
 // Record is the provider frame, false where there is none.
 func (c *Content) Record() (Record, bool) { return c.record, c.holds == holdsFrame }

@@ -10,16 +10,24 @@ import (
 	"aipscope/model/aip"
 )
 
+// familyOf settles the family of a frame with a name that session and run streams
+// share: the operation does, where it has such frames.
+func familyOf(op Operation, otherwise Family) Family {
+	switch f := op.Family(); f {
+	case FamilySession, FamilyRun, FamilyOperator:
+		return f
+	}
+	return otherwise
+}
+
 // decodeEvent reads the frames of session and run streams, which share most of
 // their names (wire/hermes.md B.4, B.5).
 func decodeEvent(f Frame, ev *event, rec Record, op Operation) Frame {
-	f.Family = op.Family()
-	if f.Family != FamilySession && f.Family != FamilyRun && f.Family != FamilyOperator {
-		f.Family = FamilyRun
-		if rec.Event != nil && *rec.Event != "" {
-			f.Family = FamilySession
-		}
+	f.Family = FamilyRun
+	if rec.Event != nil && *rec.Event != "" {
+		f.Family = FamilySession
 	}
+	f.Family = familyOf(op, f.Family)
 	f.Message = ev.MessageID
 	more := &More{SessionID: ev.SessionID, Model: ev.Model, Usage: bytes.Clone(object(ev.Usage))}
 	f.More = more

@@ -193,7 +193,7 @@ func allRows(ctx context.Context, log *store.Log, after int64) ([]model.Row, err
 	const page = 4096
 	var all []model.Row
 	for {
-		rows, err := log.Rows(ctx, after, page)
+		rows, err := log.Brief(ctx, after, page)
 		if err != nil {
 			return nil, fmt.Errorf("read journal: %w", err)
 		}

@@ -52,7 +52,7 @@ func (a *app) openCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			f := &face{desk: &desk{app: a, journal: j}, action: action, at: url, log: log, batches: fromLog(log), options: opt}
+			f := &face{desk: &desk{app: a, journal: j}, action: action, at: url, log: log, batches: fromLog(opt.read(log)), options: opt}
 			_, err = f.show(ctx)
 			return err
 		},
@@ -131,12 +131,27 @@ func notHeld(ctx context.Context, j *store.Journal, action string) error {
 	return fmt.Errorf("%s: %w", action, store.ErrNoAction)
 }
 
+// whole is a log that tells nothing in brief, for who prints the data of chunks.
+type whole struct{ *store.Log }
+
+func (w whole) Brief(ctx context.Context, after int64, limit int) ([]model.Row, error) {
+	return w.Rows(ctx, after, limit)
+}
+
+// read is the log as the options need it.
+func (o *watchOptions) read(log *store.Log) follow.Log {
+	if o.reveal {
+		return whole{log}
+	}
+	return log
+}
+
 // fromLog serves what a journal holds of an action, and is done.
-func fromLog(log *store.Log) func(context.Context) (follow.Batch, error) {
+func fromLog(log follow.Log) func(context.Context) (follow.Batch, error) {
 	const page = 4096
 	after := int64(0)
 	return func(ctx context.Context) (follow.Batch, error) {
-		rows, err := log.Rows(ctx, after, page)
+		rows, err := log.Brief(ctx, after, page)
 		if err != nil {
 			return follow.Batch{}, fmt.Errorf("read journal: %w", err)
 		}

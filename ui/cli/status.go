@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"aipscope/follow"
 	"aipscope/follow/client"
 	"aipscope/model"
 	"aipscope/model/aip"
@@ -109,15 +110,7 @@ func (d *desk) status(ctx context.Context, action string) error {
 func (d *desk) journaled(ctx context.Context, log *store.Log, action string) (*model.Turn, error) {
 	far := d.begin("reading the journal")
 	defer far.end()
-	turn := model.NewTurn(action)
-	for row, err := range log.All(ctx) {
-		if err != nil {
-			return nil, fmt.Errorf("read journal: %w", err)
-		}
-		turn.Apply([]model.Row{row})
-		far.at(row.Number, 0, "rows")
-	}
-	return turn, nil
+	return follow.ReadTurn(ctx, log, action, func(row int64) { far.at(row, 0, "rows") })
 }
 
 func daemonWords(s aip.Status) string {

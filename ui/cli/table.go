@@ -107,12 +107,9 @@ func (t *table) judge(ctx context.Context, which ui.Listed) (model.Word, error) 
 	if err != nil {
 		return "", err
 	}
-	turn := model.NewTurn(which.Action)
-	for row, err := range log.All(ctx) {
-		if err != nil {
-			return "", err
-		}
-		turn.Apply([]model.Row{row})
+	turn, err := follow.ReadTurn(ctx, log, which.Action, nil)
+	if err != nil {
+		return "", err
 	}
 	word := turn.Verdict().Word
 	return word, log.SetVerdict(ctx, word, turn.Applied(), model.RulesVersion)

@@ -105,7 +105,7 @@ func (d *desk) watchOne(ctx context.Context, action string, opt watchOptions) (n
 	if err := d.sayForgotten(ctx, log); err != nil {
 		return "", err
 	}
-	w := follow.Start(ctx, follow.Config{Source: d.source(action), Log: log, Client: d.client, Logger: d.app.log})
+	w := follow.Start(ctx, follow.Config{Source: d.source(action), Log: opt.read(log), Client: d.client, Logger: d.app.log})
 	defer w.Close()
 	if opt.posted != nil {
 		d.spawn(func() {
