@@ -1,9 +1,9 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"aipscope/model/aip"
@@ -116,6 +116,22 @@ type Result struct {
 	Aggregate *Match `json:"aggregate,omitempty"` // nil when the output holds no events
 }
 
+// encode writes the result with its output as it is, and returns it with the output
+// in there: that of a long turn is tens of megabytes, and is held once.
+func (r *Result) encode() (*Result, []byte, error) {
+	same, rest := *r, *r
+	rest.Output = nil
+	raw, err := json.Marshal(rest)
+	if err != nil || len(r.Output) == 0 {
+		return &same, raw, err
+	}
+	const output = `{"output":`
+	out := make([]byte, 0, len(output)+len(r.Output)+len(raw))
+	out = append(append(out, output...), r.Output...)
+	same.Output = slices.Clip(out[len(output):])
+	return &same, append(append(out, ','), raw[1:]...), nil
+}
+
 // codeInProgress looks like a failure, and says that another action holds the
 // key and still runs (wire/aip.md 8.4).
 const codeInProgress = "idempotency.in_progress"
@@ -126,38 +142,6 @@ func (r *Result) InProgress() bool { return r.Error != nil && r.Error.Code == co
 
 // Settles reports whether the result is the action's outcome.
 func (r *Result) Settles() bool { return r.Status.Settles() && !r.InProgress() }
-
-// encode is json.Marshal, faster on an output and a message of megabytes.
-func (r *Result) encode() ([]byte, error) {
-	few := *r
-	few.Output, few.Message = nil, nil
-	all, err := json.Marshal(&few)
-	if err != nil {
-		return nil, err
-	}
-	first, err := json.Marshal(aip.Result{ActionID: r.ActionID, Status: r.Status}) // what stands before the two
-	if err != nil {
-		return nil, err
-	}
-	at := len(first) - 1
-	var b bytes.Buffer
-	b.Grow(len(all) + len(r.Output) + len(r.Message) + 64)
-	b.Write(all[:at])
-	for _, member := range []struct {
-		name string
-		raw  json.RawMessage
-	}{{"output", r.Output}, {"message", r.Message}} {
-		if len(member.raw) == 0 {
-			continue
-		}
-		b.WriteString(`,"` + member.name + `":`)
-		if err := aip.AppendRaw(&b, member.raw); err != nil {
-			return nil, err
-		}
-	}
-	b.Write(all[at:])
-	return b.Bytes(), nil
-}
 
 // Match says how the events of an aggregate compare with the journal's chunks,
 // in order, by their raw data.
@@ -203,13 +187,14 @@ type Confirmation struct {
 // NewRow encodes body as the row's Raw and keeps it decoded. body is a pointer
 // to the type that kind calls for.
 func NewRow(kind RowKind, at time.Time, body any) (Row, error) {
-	var raw []byte
-	var err error
 	if r, ok := body.(*Result); ok {
-		raw, err = r.encode()
-	} else {
-		raw, err = json.Marshal(body)
+		same, raw, err := r.encode()
+		if err != nil {
+			return Row{}, fmt.Errorf("encode %s row: %w", kind, err)
+		}
+		return Row{Kind: kind, At: at, Raw: raw, Result: same}, nil
 	}
+	raw, err := json.Marshal(body)
 	if err != nil {
 		return Row{}, fmt.Errorf("encode %s row: %w", kind, err)
 	}
