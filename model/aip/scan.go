@@ -164,7 +164,7 @@ func (s *scanner) value(dst []byte) ([]byte, error) {
 			return ErrTooLarge
 		}
 		if free := cap(dst) - len(dst); s.kept > 64<<10 && free < len(b) {
-			dst = slices.Grow(dst, max(s.kept, len(b))) // what is large is copied twice at most
+			dst = slices.Grow(dst, max(s.kept/2, len(b))) // what is large is copied thrice at most
 		}
 		dst = append(dst, b...)
 		return nil
