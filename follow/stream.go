@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"unsafe"
 
 	"github.com/tmaxmax/go-sse"
@@ -14,8 +15,8 @@ import (
 // sees it once. Whenever nothing complete is left to give, the follower takes the
 // chance to commit, and then waits for bytes and for everything else at once.
 //
-// Nearly all frames are written in one way. Where one begins that is, and is there as a
-// whole, it is taken as it stands, and the parser does not see it.
+// Nearly all frames are written in one way. Where one begins that is, it is waited for
+// and taken as it stands, and the parser does not see it.
 type stream struct {
 	f    *follower
 	take func(name string, data []byte) error // is given each frame that has data
@@ -99,36 +100,39 @@ func (s *stream) frames() error {
 // Read gives the parser whole lines, and the unfinished rest only when the body ended.
 func (s *stream) Read(p []byte) (int, error) {
 	for s.from == s.give {
-		if s.from == s.to {
-			s.held, s.from, s.give, s.to = append(s.held[:0], s.held[s.to:]...), 0, 0, 0
-			if s.err != nil {
-				return 0, s.err
+		begun := false
+		if !s.amid {
+			var err error
+			if begun, err = s.usual(); err != nil {
+				return 0, err
 			}
+		}
+		switch {
+		case s.from < s.to && (!begun || s.err != nil):
+			s.divide()
+		case s.err != nil:
+			return 0, s.err
+		default:
 			if err := s.more(); err != nil {
 				return 0, err
 			}
 		}
-		if !s.amid {
-			if err := s.usual(); err != nil {
-				return 0, err
-			}
-		}
-		s.divide()
 	}
 	n := copy(p, s.held[s.from:s.give])
 	s.from += n
 	return n, nil
 }
 
-// usual takes the frames that are written as nearly all are.
-func (s *stream) usual() error {
+// usual takes the frames that are written as nearly all are. It reports whether another
+// one has begun.
+func (s *stream) usual() (begun bool, err error) {
 	for {
 		name, data, size := usualFrame(s.held[s.from:s.to])
-		if size == 0 || size > s.f.cfg.MaxEvent {
-			s.give = s.from
-			return nil
+		if size <= 0 || size > s.f.cfg.MaxEvent {
+			return size < 0, nil
 		}
 		s.from += size
+		s.give = s.from
 		if len(data) == 0 {
 			continue
 		}
@@ -136,7 +140,7 @@ func (s *stream) usual() error {
 			s.name = string(name)
 		}
 		if err := s.take(s.name, bytes.Clone(data)); err != nil {
-			return err
+			return false, err
 		}
 	}
 }
@@ -153,42 +157,46 @@ func (s *stream) divide() {
 	s.amid = s.from < s.give && (len(end) < 3 || end[len(end)-3] == '\n' || end[len(end)-3] == '\r' || !bytes.HasSuffix(end, []byte("\n\n")))
 }
 
-// usualFrame reads the frame at the beginning of b if it is an event, its data and
-// perhaps an ID, each in a line that ends with a newline (wire/aip.md 3.2). Else, and
-// where it is not there as a whole, its size is 0.
+// usualFrame reads the frame at the beginning of b, whole lines, if it is an event, its
+// data and perhaps an ID, each in a line that ends with a newline (wire/aip.md 3.2). Else
+// its size is 0, and -1 where more of it has to come.
 func usualFrame(b []byte) (name, data []byte, size int) {
+	rest := b
 	line := func(field string) (value []byte, ok bool) {
-		rest, ok := bytes.CutPrefix(b[size:], []byte(field))
-		if !ok {
+		if value, ok = bytes.CutPrefix(rest, []byte(field)); !ok || len(rest) == 0 {
 			return nil, false
 		}
-		end := bytes.IndexByte(rest, '\n')
-		if end < 0 {
+		if value, rest, ok = bytes.Cut(value, []byte{'\n'}); !ok || bytes.IndexByte(value, '\r') >= 0 {
+			rest = []byte{'\r'} // nothing fits any more
 			return nil, false
 		}
-		size += len(field) + end + 1
-		return rest[:end], true
+		return value, true
 	}
 	name, ok := line("event: ")
-	if !ok {
-		return nil, nil, 0
+	if ok {
+		data, ok = line("data: ")
 	}
-	if data, ok = line("data: "); !ok {
-		return nil, nil, 0
+	if ok {
+		line("id: ")
+		var end []byte
+		if end, ok = line(""); ok && len(end) == 0 {
+			return name, data, len(b) - len(rest)
+		}
 	}
-	line("id: ")
-	if end, ok := line(""); !ok || len(end) > 0 || bytes.IndexByte(b[:size], '\r') >= 0 {
-		return nil, nil, 0
+	if len(rest) == 0 {
+		return nil, nil, -1
 	}
-	return name, data, size
+	return nil, nil, 0
 }
 
-// more reads until a line is whole, or the body ended.
+// more reads until another line is whole, or the body ended.
 func (s *stream) more() error {
-	if cap(s.held) > 8*readSize { // a large line is over
+	s.held = append(s.held[:0], s.held[s.from:]...)
+	s.from, s.give, s.to = 0, 0, s.to-s.from
+	if cap(s.held) > 8*readSize && len(s.held) < readSize { // a large line is over
 		s.held = bytes.Clone(s.held)
 	}
-	for s.to == 0 && s.err == nil {
+	for whole := s.to; s.to == whole && s.err == nil; {
 		if len(s.held) > s.f.cfg.MaxEvent {
 			return &TooLargeError{Size: len(s.held), Limit: s.f.cfg.MaxEvent}
 		}
@@ -197,6 +205,9 @@ func (s *stream) more() error {
 			return err
 		}
 		before := len(s.held)
+		if cap(s.held) < before+got.n {
+			s.held = slices.Grow(s.held, max(before, got.n)) // a large line is copied twice at most
+		}
 		s.held = append(s.held, got.buf[:got.n]...)
 		s.free <- got.buf
 		if end := lastLine(s.held[before:]); end > 0 {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -122,39 +121,20 @@ type Result struct {
 	Aggregate *Match `json:"aggregate,omitempty"` // nil when the output holds no events
 }
 
-// encode is json.Marshal, and returns the result with its output and message as they
-// stand in there: those of a long turn are tens of megabytes, and are held once.
+// encode writes the result with its output as it is, and returns it with the output
+// in there: that of a long turn is tens of megabytes, and is held once.
 func (r *Result) encode() (*Result, []byte, error) {
-	same, few := *r, *r
-	few.Output, few.Message = nil, nil
-	all, err := json.Marshal(&few)
-	if err != nil {
-		return nil, nil, err
+	same, rest := *r, *r
+	rest.Output = nil
+	raw, err := json.Marshal(rest)
+	if err != nil || len(r.Output) == 0 {
+		return &same, raw, err
 	}
-	first, err := json.Marshal(aip.Result{ActionID: r.ActionID, Status: r.Status}) // what stands before the two
-	if err != nil {
-		return nil, nil, err
-	}
-	at := len(first) - 1
-	var b bytes.Buffer
-	b.Grow(len(all) + len(r.Output) + len(r.Message) + 64)
-	b.Write(all[:at])
-	for _, member := range []struct {
-		name string
-		raw  *json.RawMessage
-	}{{"output", &same.Output}, {"message", &same.Message}} {
-		if len(*member.raw) == 0 {
-			continue
-		}
-		b.WriteString(`,"` + member.name + `":`)
-		from := b.Len()
-		if err := aip.AppendRaw(&b, *member.raw); err != nil {
-			return nil, nil, err
-		}
-		*member.raw = slices.Clip(b.Bytes()[from:])
-	}
-	b.Write(all[at:])
-	return &same, b.Bytes(), nil
+	const output = `{"output":`
+	out := make([]byte, 0, len(output)+len(r.Output)+len(raw))
+	out = append(append(out, output...), r.Output...)
+	same.Output = slices.Clip(out[len(output):])
+	return &same, append(append(out, ','), raw[1:]...), nil
 }
 
 // codeInProgress looks like a failure, and says that another action holds the

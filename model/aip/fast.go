@@ -1,7 +1,6 @@
 package aip
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -145,32 +144,12 @@ func Valid(raw []byte) bool {
 	return json.Valid(raw)
 }
 
-// AppendRaw appends JSON as json.Marshal writes a json.RawMessage: without white space,
-// and with no character that means something in HTML.
-func AppendRaw(dst *bytes.Buffer, raw []byte) error {
-	r := reader{raw: raw}
-	if !r.skip(0) || r.at < len(raw) || r.spaced {
-		out, err := json.Marshal(json.RawMessage(raw))
-		dst.Write(out)
-		return err
-	}
-	for _, special := range []string{"<", ">", "&", "\u2028", "\u2029"} {
-		if bytes.Contains(raw, []byte(special)) {
-			json.HTMLEscape(dst, raw)
-			return nil
-		}
-	}
-	dst.Write(raw)
-	return nil
-}
-
 // reader passes over JSON once, checking all of it. Its methods report false
 // where they will not go on: on anything that is not JSON, or not of the usual
 // kind.
 type reader struct {
-	raw    []byte
-	at     int
-	spaced bool // white space was passed over
+	raw []byte
+	at  int
 }
 
 // maxNested is where the standard library takes over.
@@ -181,7 +160,6 @@ func (r *reader) blanks() {
 		switch r.raw[r.at] {
 		case ' ', '\n', '\r', '\t':
 			r.at++
-			r.spaced = true
 		default:
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // MaxKept bounds what a reader of this package holds of one JSON value, in
@@ -161,6 +162,9 @@ func (s *scanner) value(dst []byte) ([]byte, error) {
 	err := s.walk(func(b []byte) error {
 		if s.kept += len(b); s.kept > MaxKept {
 			return ErrTooLarge
+		}
+		if free := cap(dst) - len(dst); s.kept > 64<<10 && free < len(b) {
+			dst = slices.Grow(dst, max(s.kept/2, len(b))) // what is large is copied thrice at most
 		}
 		dst = append(dst, b...)
 		return nil

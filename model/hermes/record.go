@@ -43,6 +43,13 @@ func (r Record) Digest() Digest {
 }
 
 func digest(tag byte, parts ...string) Digest {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	if size > 64<<10 {
+		return digestLarge(tag, parts)
+	}
 	var few [1 << 10]byte
 	b := append(few[:0], tag)
 	for _, p := range parts {
@@ -50,6 +57,21 @@ func digest(tag byte, parts ...string) Digest {
 	}
 	sum := sha256.Sum256(b)
 	return Digest(sum[:16])
+}
+
+// digestLarge is digest without a copy of all.
+func digestLarge(tag byte, parts []string) Digest {
+	h := sha256.New()
+	h.Write([]byte{tag})
+	buf := make([]byte, 32<<10)
+	for _, p := range parts {
+		for p != "" {
+			n := copy(buf, p)
+			h.Write(buf[:n])
+			p = p[n:]
+		}
+	}
+	return Digest(h.Sum(nil)[:16])
 }
 
 // RecordOf returns the provider frame inside a chunk's data, or false where

@@ -1,7 +1,9 @@
 package hermes
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +50,18 @@ func TestARecordSaysTwoThingsOnlyWhereItsDataIsAnother(t *testing.T) {
 		r := Record{Data: json.RawMessage(c.data), RawData: &c.raw}
 		if got := r.saysTwoThings(); got != c.two {
 			t.Errorf("raw %s, data %s: %v", c.raw, c.data, got)
+		}
+	}
+}
+
+func TestADigestIsOfAllOfARecord(t *testing.T) {
+	for _, n := range []int{0, 1, 1000, 1 << 10, 32 << 10, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_001} {
+		raw, event := strings.Repeat("é word ", n/8)+strings.Repeat("x", n%8), "a.name"
+		for said, r := range map[string]Record{"r" + raw: {RawData: &raw}, "r" + event + "\x00" + raw: {RawData: &raw, Event: &event}} {
+			want := sha256.Sum256([]byte(said))
+			if got := r.Digest(); got != Digest(want[:16]) {
+				t.Errorf("of %d bytes: %x, want %x", len(said), got, want)
+			}
 		}
 	}
 }
