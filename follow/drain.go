@@ -185,7 +185,7 @@ func (f *follower) sleep(ctx context.Context, d time.Duration) error {
 
 // readResult reads the result, its events as digests.
 func (f *follower) readResult(ctx context.Context) (*model.Matcher, aip.Result, error) {
-	m := new(model.Matcher)
+	m := model.NewMatcher(&f.held)
 	res, err := f.cfg.Client.Result(ctx, f.action, func(index int, raw json.RawMessage) error {
 		if index >= maxEvents {
 			return fmt.Errorf("%w: a result of more than %d events", aip.ErrTooLarge, maxEvents)
@@ -216,10 +216,10 @@ func (f *follower) settle(ctx context.Context, m *model.Matcher, res aip.Result)
 	}
 	out := &model.Result{Result: res}
 	if isAggregate, hidden := aggregate(res.Output); isAggregate {
-		if hidden || m.Empty() && len(f.held) > 0 {
+		if hidden || m.Empty() && f.held.Len() > 0 {
 			m.Unread() // there is no list to compare with
 		}
-		match := m.Against(f.held)
+		match := m.Match()
 		out.Aggregate = &match
 		if match.Missing > 0 {
 			if err := f.recover(ctx, m); err != nil {

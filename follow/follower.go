@@ -62,7 +62,7 @@ type follower struct {
 	flying  *flight     // the commit under way, or nil
 	broken  error       // a commit failed: what came behind it must not be committed
 
-	held       []model.Held        // provider frames of the journal, for the match
+	held       model.Frames        // provider frames of the journal, for the match
 	noted      map[string]struct{} // digests of what was kept and not applied
 	settled    bool
 	resulted   bool   // by a result
@@ -207,9 +207,7 @@ func (f *follower) observe(rows []model.Row) {
 		case r.Kind == model.RowChunk && r.Chunk != nil:
 			f.followed = true
 			f.sign()
-			if h, ok := model.HeldOf(&r); ok {
-				f.held = append(f.held, h)
-			}
+			f.held.Add(&r)
 		case r.Kind == model.RowResult && r.Result != nil:
 			if r.Result.Settles() {
 				f.settled, f.resulted, f.whole = true, true, f.whole || r.Result.Aggregate != nil

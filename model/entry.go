@@ -1,10 +1,7 @@
 package model
 
 import (
-	"cmp"
 	"iter"
-	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -88,187 +85,13 @@ func (es Entries) All() iter.Seq2[int, Entry] {
 	}
 }
 
-// Sequence and Row are of the i-th entry.
-func (es Entries) Sequence(i int) uint64 { return es.t.slots.at(i).sequence }
+// Sequence is that of the i-th entry.
+func (es Entries) Sequence(i int) uint64 { return es.t.slots.sequence(i) }
 
 // Row is the journal row of the i-th entry.
-func (es Entries) Row(i int) int64 { return es.t.slots.at(i).row }
+func (es Entries) Row(i int) int64 { return es.t.slots.row(i) }
 
 // Search is the first entry of a sequence, or the one before which it would stand.
 func (es Entries) Search(sequence uint64) int {
 	return sort.Search(es.Len(), func(i int) bool { return es.Sequence(i) >= sequence })
-}
-
-// slot is an entry as the turn holds it: there may be millions. The words of a text
-// delta are those of its segment, and what few entries have stands apart.
-type slot struct {
-	row      int64
-	sequence uint64
-	at       int64 // an instant
-	rare     *rare
-	textAt   uint32
-	added    uint32
-	size     uint32
-	segment  int32
-	kind     uint32 // an index of the turn's names
-	name     uint32 // likewise
-	family   uint8  // an index of families
-	does     hermes.Kind
-	flags    uint8
-}
-
-const (
-	slotTimed uint8 = 1 << iota
-	slotRecovered
-	slotConflict
-	slotGrew
-)
-
-// noTime is the time of an entry that has none, or one that no clock shows.
-const noTime = math.MinInt64
-
-var families = []hermes.Family{
-	hermes.FamilyNone, hermes.FamilyChat, hermes.FamilyResponses, hermes.FamilySession, hermes.FamilyRun, hermes.FamilyOperator,
-}
-
-type rare struct {
-	text, message string
-	more          *hermes.More
-	tool          string
-	sub           int
-	digest        hermes.Digest
-}
-
-// pack makes an entry small. What was folded must be in t's segments.
-func (t *Turn) pack(e *Entry) slot {
-	s := slot{
-		row: e.Row, sequence: e.Sequence, textAt: uint32(e.textAt), added: uint32(e.added), size: uint32(min(e.Size, math.MaxUint32)),
-		segment: int32(e.Segment), kind: t.nameAt(string(e.Kind)), name: t.nameAt(e.frame.Name), does: e.frame.Kind,
-		family: uint8(max(0, slices.Index(families, e.frame.Family))),
-	}
-	s.at = instant(e.At)
-	s.flag(slotTimed, e.Timed)
-	s.flag(slotRecovered, e.Recovered)
-	s.flag(slotConflict, e.Conflict)
-	s.flag(slotGrew, e.grew)
-	f := &e.frame
-	inSegment := e.added > 0 && e.added == len(f.Text) && t.segments[e.Segment].Message == f.Message
-	nothing := e.added == 0 && f.Text == "" && f.Message == ""
-	if f.More != nil || e.Tool != "" || e.Recovered || !inSegment && !nothing {
-		s.rare = &rare{f.Text, f.Message, f.More, e.Tool, e.sub, e.digest}
-	}
-	return s
-}
-
-// unpack makes the i-th entry, without its names for the screen. segments are those
-// that it was folded into.
-func (t *Turn) unpack(i int, segments []*Segment) Entry {
-	s := t.slots.at(i)
-	e := Entry{
-		Row: s.row, Sequence: s.sequence, Kind: aip.ChunkKind(t.names[s.kind]), Size: int(s.size), Segment: int(s.segment),
-		Timed: s.flags&slotTimed != 0, Recovered: s.flags&slotRecovered != 0, Conflict: s.flags&slotConflict != 0, grew: s.flags&slotGrew != 0,
-		added: int(s.added), textAt: int(s.textAt),
-		frame: hermes.Frame{Family: families[s.family], Kind: s.does, Name: t.names[s.name]},
-	}
-	e.At = timeOf(s.at)
-	switch r := s.rare; {
-	case r != nil:
-		e.frame.Text, e.frame.Message, e.frame.More, e.Tool, e.sub, e.digest = r.text, r.message, r.more, r.tool, r.sub, r.digest
-	case s.added > 0:
-		in := segments[s.segment]
-		e.frame.Text, e.frame.Message = in.Text()[s.textAt:s.textAt+s.added], in.Message
-	}
-	return e
-}
-
-// nameAt is the index of a name; few are all that there are.
-func (t *Turn) nameAt(s string) uint32 {
-	i, ok := t.nameOf[s]
-	if !ok {
-		i = uint32(len(t.names))
-		t.names, t.nameOf[s] = append(t.names, s), i
-	}
-	return i
-}
-
-func (s *slot) flag(flag uint8, on bool) {
-	if on {
-		s.flags |= flag
-	}
-}
-
-// instant is a time in nanoseconds since 1970, if those can tell it, or noTime.
-func instant(at time.Time) int64 {
-	if y := at.Year(); y >= 1678 && y < 2262 {
-		return at.UnixNano()
-	}
-	return noTime
-}
-
-func timeOf(instant int64) time.Time {
-	if instant == noTime {
-		return time.Time{}
-	}
-	return time.Unix(0, instant).UTC()
-}
-
-func (s *slot) sub() int {
-	if s.rare == nil {
-		return 0
-	}
-	return s.rare.sub
-}
-
-// compare orders slots by their sequence, recovered events behind the chunk at which they
-// stand.
-func (s *slot) compare(sequence uint64, sub int) int {
-	return cmp.Or(cmp.Compare(s.sequence, sequence), cmp.Compare(s.sub(), sub))
-}
-
-// slots are held in blocks, so that a million of them grow without being copied.
-type slots struct {
-	blocks [][]slot
-	n      int
-}
-
-const slotBlock = 2048
-
-func (s *slots) at(i int) *slot { return &s.blocks[i/slotBlock][i%slotBlock] }
-
-func (s *slots) add(one slot) {
-	if s.n%slotBlock == 0 && s.n/slotBlock == len(s.blocks) {
-		size := slotBlock
-		if s.n == 0 {
-			size = 16 // most turns are short
-		}
-		s.blocks = append(s.blocks, make([]slot, 0, size))
-	}
-	last := &s.blocks[s.n/slotBlock]
-	*last = append(*last, one)
-	s.n++
-}
-
-// insert puts one before the i-th.
-func (s *slots) insert(i int, one slot) {
-	s.add(one)
-	for k := s.n - 1; k > i; k-- {
-		*s.at(k) = *s.at(k - 1)
-	}
-	*s.at(i) = one
-}
-
-// remove drops the i-th.
-func (s *slots) remove(i int) {
-	for k := i; k < s.n-1; k++ {
-		*s.at(k) = *s.at(k + 1)
-	}
-	s.n--
-	last := &s.blocks[s.n/slotBlock]
-	(*last)[s.n%slotBlock] = slot{}
-	*last = (*last)[:s.n%slotBlock]
-}
-
-// search finds the place of an order, and whether it is taken.
-func (s *slots) search(sequence uint64, sub int) (int, bool) {
-	return sort.Find(s.n, func(i int) int { return -s.at(i).compare(sequence, sub) })
 }

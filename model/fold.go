@@ -32,12 +32,41 @@ type Segment struct {
 	Waiting string   // approval or clarify, for SegmentWaiting
 	First   uint64   // sequence of the first chunk in it
 	Last    uint64
-	text    strings.Builder
+
+	in       *strings.Builder // the answer for SegmentText, or its own
+	from, to int              // of its text in there
 }
 
 // Text is the provider's text as it came: unsafe for a terminal. It only grows,
 // and costs nothing to take.
-func (s *Segment) Text() string { return s.text.String() }
+func (s *Segment) Text() string {
+	if s.in == nil {
+		return ""
+	}
+	return s.in.String()[s.from:s.to]
+}
+
+// len is the length of its text.
+func (s *Segment) len() int { return s.to - s.from }
+
+// write appends to the text, which must be the last in its builder.
+func (s *Segment) write(text string) {
+	s.in.WriteString(text)
+	s.to += len(text)
+}
+
+// grow writes what an entry says, which may be told in parts.
+func (s *Segment) grow(e *Entry, text string) {
+	e.textAt, e.added = s.len()-e.added, e.added+len(text)
+	s.write(text)
+}
+
+// writeIn makes the end of a builder the place of its text.
+func (s *Segment) writeIn(b *strings.Builder) {
+	if s.in == nil {
+		s.in, s.from, s.to = b, b.Len(), b.Len()
+	}
+}
 
 // Waiting is an approval or a question that the turn waits for.
 type Waiting struct {
@@ -49,7 +78,7 @@ type Waiting struct {
 type fold struct {
 	family   hermes.Family // of the first frame that names one
 	segments []*Segment
-	answer   strings.Builder
+	answer   *strings.Builder
 	letters  int    // characters in answer
 	inAnswer string // message of the answer's last text
 	textRow  int64  // journal row of the last text
@@ -103,6 +132,7 @@ type contentText struct {
 
 func newFold() fold {
 	return fold{
+		answer:  new(strings.Builder),
 		byKey:   map[string]*Tool{},
 		keyOf:   map[string]string{},
 		running: map[string][]string{},
@@ -275,15 +305,11 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 		return
 	}
 	s := t.segment(e, kind, message)
-	e.textAt, e.added = s.text.Len()-e.added, e.added+len(text)
-	s.text.WriteString(text)
 	if kind != SegmentText {
+		s.writeIn(new(strings.Builder))
+		s.grow(e, text)
 		return
 	}
-	e.frame.Message = s.Message // one copy of an ID that every delta repeats
-	e.grew = true
-	t.waiting = nil
-	t.textRow = max(t.textRow, e.Row)
 	if t.answer.Len() > 0 && t.inAnswer != message {
 		t.answer.WriteString("\n\n")
 		t.letters += 2
@@ -296,8 +322,13 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 		}
 		t.inkTo = at + len(shown)
 	}
-	t.answer.WriteString(text)
+	s.writeIn(t.answer)
+	s.grow(e, text)
 	t.letters += utf8.RuneCountInString(text)
+	e.frame.Message = s.Message // one copy of an ID that every delta repeats
+	e.grew = true
+	t.waiting = nil
+	t.textRow = max(t.textRow, e.Row)
 	if e.frame.Family == hermes.FamilyResponses {
 		c, at := t.texts[message], int32(e.Segment)
 		if n := len(c.segments); n == 0 || c.segments[n-1] != at {
@@ -354,8 +385,9 @@ func (t *Turn) closing(e *Entry, message, text string) {
 			return
 		}
 		s := t.segment(e, SegmentClosing, fmt.Sprint("closing ", e.Sequence))
-		e.textAt, e.added = s.text.Len(), len(text)
-		s.text.WriteString(text)
+		s.writeIn(new(strings.Builder))
+		e.textAt, e.added = s.len(), len(text)
+		s.write(text)
 	}
 }
 
@@ -364,8 +396,8 @@ func (t *Turn) closing(e *Entry, message, text string) {
 func (t *Turn) thinking(e *Entry) {
 	text := strings.TrimSpace(e.frame.Text)
 	if s := t.lastText; s != nil {
-		call := strings.TrimSpace(s.Text()[min(t.callStart, s.text.Len()):])
-		t.callStart = s.text.Len()
+		call := strings.TrimSpace(s.Text()[min(t.callStart, s.len()):])
+		t.callStart = s.len()
 		if text != "" && strings.HasPrefix(call, text) {
 			return
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -8,40 +9,106 @@ import (
 	"aipscope/model/hermes"
 )
 
-// Held is what a journal holds of one provider frame: the sequence of its chunk
-// and the identity of its content.
-type Held struct {
-	Sequence uint64
-	Digest   hermes.Digest
+// Frames are the provider frames that a journal holds, for the match with a result:
+// the sequences of their chunks and the identities of their contents. There may be
+// millions: sequences that follow each other are one run. The zero Frames are ready.
+type Frames struct {
+	runs   []run             // in the order of arrival
+	blocks [][]hermes.Digest // likewise
+	n      int
 }
 
-// HeldOf returns what a chunk's row contributes to a match, or false for a chunk that no
-// event of an aggregate answers to: the connector's closing error and an
-// operator's event, which have no provider frame (wire/hermes.md A.6, A.10), or
-// one whose content was redacted. Any other chunk without a provider frame is
-// like no event.
-func HeldOf(row *Row) (Held, bool) {
+type run struct {
+	first uint64 // sequence
+	at    int    // index of its first frame
+}
+
+const frameBlock = 4096
+
+type held struct {
+	sequence uint64
+	digest   hermes.Digest
+}
+
+// Add takes in a chunk's row, unless no event of an aggregate answers to it: that
+// is the connector's closing error and an operator's event, which have no provider
+// frame (wire/hermes.md A.6, A.10), or one whose content was redacted. Any other
+// chunk without a provider frame is like no event.
+func (f *Frames) Add(row *Row) {
 	c, content := row.Chunk, row.Content()
 	rec, ok := content.Record()
 	switch {
 	case !ok && (content.Unframed() || aip.Redacted(c.Data)):
-		return Held{}, false
 	case !ok:
-		return Held{Sequence: c.Sequence}, true
+		f.add(held{sequence: c.Sequence})
 	case rec.RawData == nil && (aip.Redacted(rec.Data) || len(rec.Data) == 0 && hermes.RedactedFrame(c.Data)):
-		return Held{}, false
+	default:
+		f.add(held{c.Sequence, content.Digest()})
 	}
-	return Held{c.Sequence, content.Digest()}, true
 }
 
-// Matcher compares the events of an aggregate, as they are read, with the chunks
-// of a journal. It holds digests only; the records of events whose chunk never
+func (f *Frames) add(h held) {
+	if k := len(f.runs) - 1; k < 0 || h.sequence == 0 || h.sequence != f.runs[k].first+uint64(f.n-f.runs[k].at) {
+		f.runs = append(f.runs, run{h.sequence, f.n})
+	}
+	if f.n%frameBlock == 0 {
+		size := frameBlock
+		if f.n == 0 {
+			size = 16 // most turns are short
+		}
+		f.blocks = append(f.blocks, make([]hermes.Digest, 0, size))
+	}
+	last := &f.blocks[len(f.blocks)-1]
+	*last = append(*last, h.digest)
+	f.n++
+}
+
+// Len is their number.
+func (f *Frames) Len() int { return f.n }
+
+func (f *Frames) digest(i int) hermes.Digest { return f.blocks[i/frameBlock][i%frameBlock] }
+
+// all are the frames in the order of their arrival.
+func (f *Frames) all(yield func(held) bool) {
+	k := 0
+	for i := range f.n {
+		if k+1 < len(f.runs) && f.runs[k+1].at == i {
+			k++
+		}
+		if r := f.runs[k]; !yield(held{r.first + uint64(i-r.at), f.digest(i)}) {
+			return
+		}
+	}
+}
+
+// sorted are the frames in the order of their sequence.
+func (f *Frames) sorted() *Frames {
+	if slices.IsSortedFunc(f.runs, func(a, b run) int { return cmp.Compare(a.first, b.first) }) {
+		return f
+	}
+	list := slices.SortedFunc(f.all, func(a, b held) int { return cmp.Compare(a.sequence, b.sequence) })
+	f = new(Frames)
+	for _, h := range list {
+		f.add(h)
+	}
+	return f
+}
+
+// Matcher compares the events of an aggregate, as they are read, with the frames
+// of a journal. It holds digests only, and those of no event that is what the frames
+// say as far as they go on together; the records of events whose chunk never
 // came are asked for again by index (Recover).
 type Matcher struct {
-	events  []hermes.Digest
+	frames  *Frames
+	like    *Frames // as they were in order when the reading began
+	alike   int     // events that are the first of those
+	others  []hermes.Digest
 	unread  int
-	missing []place // ascending by index, after Against
+	missing []place // ascending by index, after Match
 }
+
+// NewMatcher begins to read an aggregate. More frames may come until Match.
+func NewMatcher(f *Frames) *Matcher { return &Matcher{frames: f, like: f.sorted()} }
 
 type place struct {
 	index int
@@ -50,26 +117,37 @@ type place struct {
 }
 
 // Event adds the aggregate's next event.
-func (m *Matcher) Event(d hermes.Digest) { m.events = append(m.events, d) }
+func (m *Matcher) Event(d hermes.Digest) {
+	if len(m.others) == 0 && m.alike < m.like.n && m.like.digest(m.alike) == d {
+		m.alike++
+		return
+	}
+	m.others = append(m.others, d)
+}
+
+func (m *Matcher) events() int { return m.alike + len(m.others) }
+
+func (m *Matcher) event(i int) hermes.Digest {
+	if i < m.alike {
+		return m.like.digest(i)
+	}
+	return m.others[i-m.alike]
+}
 
 // Empty reports whether there was no event at all.
-func (m *Matcher) Empty() bool { return len(m.events)+m.unread == 0 }
+func (m *Matcher) Empty() bool { return m.events()+m.unread == 0 }
 
 // Unread counts an event that cannot be compared, because it was redacted.
 func (m *Matcher) Unread() { m.unread++ }
 
-// Against matches the events with the chunks in the order of their sequence.
+// Match matches the events with the chunks in the order of their sequence.
 // Both orders are kept: a chunk is matched with the first event of its content
 // behind the event of the chunk before it. Chunks that find none are unlike,
 // events that are found by none are missing. Beside an event that was redacted
 // neither can be told, and only what matches is counted.
-func (m *Matcher) Against(held []Held) Match {
-	if !slices.IsSortedFunc(held, bySequence) {
-		held = slices.Clone(held)
-		slices.SortFunc(held, bySequence)
-	}
+func (m *Matcher) Match() Match {
 	find := m.finder()
-	result := Match{Events: len(m.events) + m.unread, Unread: m.unread}
+	result := Match{Events: m.events() + m.unread, Unread: m.unread}
 	m.missing = nil
 	at, first, after := 0, true, uint64(0) // of the next event, and of the last chunk that was matched
 	lack := func(until int) {
@@ -77,20 +155,20 @@ func (m *Matcher) Against(held []Held) Match {
 			m.missing = append(m.missing, place{at, first, after})
 		}
 	}
-	for _, h := range held {
-		i, ok := find(h.Digest, at)
+	for h := range m.frames.sorted().all {
+		i, ok := find(h.digest, at)
 		if !ok && m.unread > 0 {
 			continue
 		}
 		if !ok {
-			result.Unlike = append(result.Unlike, h.Sequence)
+			result.Unlike = append(result.Unlike, h.sequence)
 			continue
 		}
 		lack(i)
 		result.Matched++
-		at, first, after = i+1, false, h.Sequence
+		at, first, after = i+1, false, h.sequence
 	}
-	if lack(len(m.events)); m.unread > 0 {
+	if lack(m.events()); m.unread > 0 {
 		m.missing = nil
 	}
 	result.Missing = len(m.missing)
@@ -101,7 +179,7 @@ func (m *Matcher) Against(held []Held) Match {
 // false if its chunk is held, or if it is not the record that was matched.
 func (m *Matcher) Recover(index int, r hermes.Record) (Recovered, bool) {
 	i, found := sort.Find(len(m.missing), func(i int) int { return index - m.missing[i].index })
-	if !found || m.events[index] != r.Digest() {
+	if !found || m.event(index) != r.Digest() {
 		return Recovered{}, false
 	}
 	p := m.missing[i]
@@ -114,13 +192,13 @@ func (m *Matcher) Recover(index int, r hermes.Record) (Recovered, bool) {
 func (m *Matcher) finder() func(d hermes.Digest, from int) (int, bool) {
 	var index map[hermes.Digest][]int32
 	return func(d hermes.Digest, from int) (int, bool) {
-		if from < len(m.events) && m.events[from] == d {
+		if from < m.events() && m.event(from) == d {
 			return from, true
 		}
 		if index == nil {
 			index = make(map[hermes.Digest][]int32)
-			for i, e := range m.events {
-				index[e] = append(index[e], int32(i))
+			for i := range m.events() {
+				index[m.event(i)] = append(index[m.event(i)], int32(i))
 			}
 		}
 		at := index[d]
@@ -130,14 +208,4 @@ func (m *Matcher) finder() func(d hermes.Digest, from int) (int, bool) {
 		}
 		return int(at[i]), true
 	}
-}
-
-func bySequence(a, b Held) int {
-	switch {
-	case a.Sequence < b.Sequence:
-		return -1
-	case a.Sequence > b.Sequence:
-		return 1
-	}
-	return 0
 }

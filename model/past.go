@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -43,10 +44,10 @@ func (t *Turn) keepSnapshot(n int) {
 	if k := len(t.segments); k > 0 {
 		tail := t.segments[k-1]
 		s.tail = Segment{Kind: tail.Kind, Message: tail.Message, Tools: slices.Clip(tail.Tools), Waiting: tail.Waiting, First: tail.First, Last: tail.Last}
-		s.tailText = tail.text.Len()
+		s.tailText = tail.len()
 	}
 	s.copyMaps()
-	s.answer.Reset()
+	s.answer = nil
 	s.fold.tools, s.byKey = nil, nil
 	s.tools = make([]Tool, len(t.tools))
 	for i, tool := range t.tools {
@@ -82,7 +83,7 @@ func (t *Turn) measure(k int) {
 	for i := from; i < s.n; i++ {
 		e := t.slots.at(i)
 		s.last = max(s.last, e.at)
-		if e.flags&slotRecovered == 0 {
+		if !e.recovered() {
 			s.chunks++
 		}
 	}
@@ -137,11 +138,16 @@ func (t *Turn) restore(p *Turn, s *snapshot) {
 	}
 	p.fold = s.fold
 	p.copyMaps()
-	p.answer.Reset()
+	p.answer = new(strings.Builder)
 	p.answer.WriteString(t.Text()[:s.answered])
 	if k := len(s.segments); k > 0 {
 		was, tail := t.segments[k-1], s.tail
-		tail.text.WriteString(was.Text()[:s.tailText])
+		if was.in == t.answer {
+			tail.in, tail.from, tail.to = p.answer, was.from, was.from+s.tailText
+		} else if was.in != nil {
+			tail.writeIn(new(strings.Builder))
+			tail.write(was.Text()[:s.tailText])
+		}
 		p.segments = append(slices.Clone(s.segments[:k-1]), &tail)
 		if s.lastText == was {
 			p.lastText = &tail

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"aipscope/model/aip"
@@ -93,6 +94,22 @@ type Result struct {
 	Aggregate *Match `json:"aggregate,omitempty"` // nil when the output holds no events
 }
 
+// encode writes the result with its output as it is, and returns it with the output
+// in there: that of a long turn is tens of megabytes, and is held once.
+func (r *Result) encode() (*Result, []byte, error) {
+	same, rest := *r, *r
+	rest.Output = nil
+	raw, err := json.Marshal(rest)
+	if err != nil || len(r.Output) == 0 {
+		return &same, raw, err
+	}
+	const output = `{"output":`
+	out := make([]byte, 0, len(output)+len(r.Output)+len(raw))
+	out = append(append(out, output...), r.Output...)
+	same.Output = slices.Clip(out[len(output):])
+	return &same, append(append(out, ','), raw[1:]...), nil
+}
+
 // codeInProgress looks like a failure, and says that another action holds the
 // key and still runs (wire/aip.md 8.4).
 const codeInProgress = "idempotency.in_progress"
@@ -148,6 +165,13 @@ type Confirmation struct {
 // NewRow encodes body as the row's Raw and keeps it decoded. body is a pointer
 // to the type that kind calls for.
 func NewRow(kind RowKind, at time.Time, body any) (Row, error) {
+	if r, ok := body.(*Result); ok {
+		same, raw, err := r.encode()
+		if err != nil {
+			return Row{}, fmt.Errorf("encode %s row: %w", kind, err)
+		}
+		return Row{Kind: kind, At: at, Raw: raw, Result: same}, nil
+	}
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return Row{}, fmt.Errorf("encode %s row: %w", kind, err)

@@ -40,10 +40,9 @@ type Turn struct {
 	asked      time.Time // when the request was journaled
 
 	slots     slots
-	names     []string // of kinds and events
-	nameOf    map[string]uint32
-	times     map[uint64]int64 // instants of chunks whose event came first
-	early     int              // events that came first since times was made
+	labels    []label // of the slots
+	labelOf   map[label]uint16
+	early     early
 	chunks    int
 	gaps      []Gap
 	conflicts []uint64
@@ -74,12 +73,11 @@ type Turn struct {
 func NewTurn(action string) *Turn {
 	return &Turn{
 		action:         action,
-		times:          map[uint64]int64{},
 		unlike:         map[uint64][]int64{},
 		recovered:      map[hermes.Digest]int{},
 		confirmedTools: map[string]int64{},
 		spacing:        snapshotSpacing,
-		nameOf:         map[string]uint32{},
+		labelOf:        map[label]uint16{},
 		fold:           newFold(),
 	}
 }
@@ -175,12 +173,8 @@ func (t *Turn) setOperation(op hermes.Operation) bool {
 func (t *Turn) addChunk(r *Row) bool {
 	c := r.Chunk
 	e := Entry{Row: r.Number, Sequence: c.Sequence, Kind: c.Kind, Size: len(r.Raw), At: r.At, Segment: -1}
-	if at, ok := t.times[c.Sequence]; ok {
+	if at, ok := t.early.take(c.Sequence); ok {
 		e.At, e.Timed = timeOf(at), true
-		delete(t.times, c.Sequence)
-		if len(t.times) == 0 && t.early > slotBlock {
-			t.times, t.early = map[uint64]int64{}, 0 // a map never shrinks, and this one may have held a million
-		}
 	}
 	content := r.Content()
 	digest := content.Digest()
@@ -193,7 +187,7 @@ func (t *Turn) addChunk(r *Row) bool {
 	if t.recovered[digest] > 0 && digest != (hermes.Digest{}) {
 		// The chunk behind an event of the aggregate came after all.
 		for i := range t.slots.n {
-			if r := t.slots.at(i).rare; r != nil && r.digest == digest {
+			if s := t.slots.at(i); s.recovered() && s.whole.digest == digest {
 				t.slots.remove(i)
 				break
 			}
@@ -219,14 +213,14 @@ func (t *Turn) addRecovered(r *Row) bool {
 // that was folded: then it reports that the fold must start again.
 func (t *Turn) insert(e Entry) bool {
 	n := t.slots.n
-	if n == 0 || t.slots.at(n-1).compare(e.Sequence, e.sub) < 0 {
+	if n == 0 || t.slots.compare(n-1, e.Sequence, e.sub) < 0 {
 		if !e.Recovered && n > 0 {
 			if last, ok := t.lastChunk(); ok && e.Sequence > last+1 {
 				t.gaps = append(t.gaps, Gap{last + 1, e.Sequence - 1})
 			}
 		}
 		t.foldEntry(&e)
-		t.slots.add(t.pack(&e))
+		t.insertSlot(n, &e)
 		t.keepSnapshot(n + 1)
 		return false
 	}
@@ -234,15 +228,15 @@ func (t *Turn) insert(e Entry) bool {
 	if found {
 		return false
 	}
-	t.slots.insert(i, t.pack(&e))
+	t.insertSlot(i, &e)
 	return true
 }
 
 // lastChunk is the highest sequence, of chunks that came.
 func (t *Turn) lastChunk() (sequence uint64, ok bool) {
 	for i := t.slots.n - 1; i >= 0; i-- {
-		if s := t.slots.at(i); s.flags&slotRecovered == 0 {
-			return s.sequence, true
+		if !t.slots.at(i).recovered() {
+			return t.slots.sequence(i), true
 		}
 	}
 	return 0, false
@@ -268,7 +262,8 @@ func (t *Turn) refold() {
 			last, any = e.Sequence, true
 		}
 		t.foldEntry(&e)
-		*t.slots.at(i) = t.pack(&e)
+		b, s := t.slots.place(i)
+		*s = t.pack(b, &e)
 		t.keepSnapshot(i + 1)
 	}
 	if t.result != nil {
@@ -293,14 +288,14 @@ func (t *Turn) conflict(seq uint64, row int64) {
 		t.conflicts = slices.Insert(t.conflicts, i, seq)
 	}
 	if i, ok := t.find(seq); ok {
-		t.slots.at(i).flags |= slotConflict
+		t.slots.at(i).mark(markConflict, true)
 	}
 }
 
 // find returns the index of the chunk with a sequence.
 func (t *Turn) find(seq uint64) (int, bool) {
 	i, ok := t.slots.search(seq, 0)
-	return i, ok && t.slots.at(i).flags&slotRecovered == 0
+	return i, ok && !t.slots.at(i).recovered()
 }
 
 func (t *Turn) addEvent(ev *aip.Event) {
@@ -313,16 +308,15 @@ func (t *Turn) addEvent(ev *aip.Event) {
 	}
 	i, ok := t.find(seq)
 	if !ok {
-		t.times[seq] = instant(ev.OccurredAt.Time)
-		t.early++
+		t.early.keep(seq, instant(ev.OccurredAt.Time))
 		return
 	}
 	s := t.slots.at(i)
 	s.at = instant(ev.OccurredAt.Time)
-	s.flags |= slotTimed
+	s.mark(markTimed, true)
 	t.retimed(i)
-	if s.rare != nil && s.rare.tool != "" {
-		if tool := t.byKey[s.rare.tool]; tool != nil {
+	if s.whole != nil && s.whole.Tool != "" {
+		if tool := t.byKey[s.whole.Tool]; tool != nil {
 			e := t.unpack(i, t.segments)
 			tool.time(&e)
 		}

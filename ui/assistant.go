@@ -170,7 +170,7 @@ func (p *assistantPane) feed(s *stretch, followed bool) {
 		s.doc.SetWidth(p.measure())
 	}
 	if s.used < len(body) {
-		s.doc.Append(body[s.used:])
+		s.doc.Grow(body)
 		s.used = len(body)
 	}
 	if (p.settled || followed) && !s.done {

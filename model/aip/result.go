@@ -1,6 +1,7 @@
 package aip
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ var ErrNoAnswer = errors.New("the body does not hold what was asked for")
 // A stream's aggregate repeats every provider frame twice, in the output and in
 // the message. Neither copy is held: each element of the output's events goes to
 // event, in order, and raw is good until event returns; the message's are passed
-// over. Everything else of the two is kept as it was written. An error of event
+// over, and so is its text where it is long and the output's over again. Everything
+// else of the two is kept as it was written. An error of event
 // ends the reading and is returned as it is. A nil event passes over both.
 func ReadResult(r io.Reader, event func(index int, raw json.RawMessage) error) (Result, error) {
 	a, err := ReadAnswer(r, event)
@@ -209,9 +211,9 @@ func (s *scanner) result(res *Result, event func(int, json.RawMessage) error) er
 		case "status":
 			err = s.optional(&res.Status)
 		case "output":
-			res.Output, err = s.withoutEvents(event)
+			res.Output, err = s.withoutEvents(nil, event)
 		case "message":
-			res.Message, err = s.message()
+			res.Message, err = s.message(res.Output)
 		case "usage":
 			err = s.optional(&res.Usage)
 		case "receipt":
@@ -225,15 +227,22 @@ func (s *scanner) result(res *Result, event func(int, json.RawMessage) error) er
 	})
 }
 
-// withoutEvents keeps an object but for its events, which it hands on.
-func (s *scanner) withoutEvents(event func(int, json.RawMessage) error) (json.RawMessage, error) {
+// minRepeat is the length from which on a repeated text is not held again: that of
+// a long turn is tens of megabytes.
+const minRepeat = 64 << 10
+
+// withoutEvents keeps an object but for its events, which it hands on, and a text
+// that is said already.
+func (s *scanner) withoutEvents(said []byte, event func(int, json.RawMessage) error) (json.RawMessage, error) {
 	var one []byte
 	return s.rewrite('{', func(out []byte, name string, key []byte) ([]byte, error) {
 		b, err := s.peek()
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if name != "events" || b != '[' {
+		case name == "text":
+			return s.unsaid(out, key, said)
+		case name != "events" || b != '[':
 			return s.value(append(append(out, key...), ':'))
 		}
 		return out, s.array(func(index int) error {
@@ -252,19 +261,64 @@ func (s *scanner) withoutEvents(event func(int, json.RawMessage) error) (json.Ra
 	})
 }
 
-// message keeps a list of message parts but for the events in their data.
-func (s *scanner) message() (json.RawMessage, error) {
+// message keeps a list of message parts but for the events in their data, and for
+// the output's text.
+func (s *scanner) message(output json.RawMessage) (json.RawMessage, error) {
+	said := textIn(output)
 	return s.rewrite('[', func(out []byte, _ string, _ []byte) ([]byte, error) {
 		part, err := s.rewrite('{', func(out []byte, name string, key []byte) ([]byte, error) {
-			out = append(append(out, key...), ':')
-			if name != "data" {
-				return s.value(out)
+			switch name {
+			case "text":
+				return s.unsaid(out, key, said)
+			case "data":
+				data, err := s.withoutEvents(said, nil)
+				return append(append(append(out, key...), ':'), data...), err
 			}
-			data, err := s.withoutEvents(nil)
-			return append(out, data...), err
+			return s.value(append(append(out, key...), ':'))
 		})
 		return append(out, part...), err
 	})
+}
+
+// textIn is the text of an output as it was written, if it is long.
+func textIn(output json.RawMessage) []byte {
+	var o struct {
+		Text json.RawMessage `json:"text"`
+	}
+	if len(output) < minRepeat || UnmarshalLast(output, &o) != nil || len(o.Text) < minRepeat {
+		return nil
+	}
+	return o.Text
+}
+
+// unsaid appends a member, unless its value is what was said.
+func (s *scanner) unsaid(out, key, said []byte) ([]byte, error) {
+	none := out
+	rest, same := said, said != nil
+	out, s.kept = append(append(out, key...), ':'), 0
+	err := s.walk(func(b []byte) error {
+		if s.kept += len(b); s.kept > MaxKept {
+			return ErrTooLarge
+		}
+		if same {
+			if bytes.HasPrefix(rest, b) {
+				rest = rest[len(b):]
+				return nil
+			}
+			same, out = false, append(out, said[:len(said)-len(rest)]...)
+		}
+		out = append(out, b...)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case same && len(rest) == 0:
+		return none, nil
+	case same: // it is the beginning of what was said
+		out = append(out, said[:len(said)-len(rest)]...)
+	}
+	return out, nil
 }
 
 // rewrite reads an object or an array, whichever opening says, member by member.

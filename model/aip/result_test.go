@@ -66,6 +66,34 @@ func dump(r Result) string {
 	return fmt.Sprintf("%s %s output=%s message=%s usage=%s receipt=%s error=%v", r.ActionID, r.Status, r.Output, r.Message, r.Usage, r.Receipt, r.Error)
 }
 
+// A long text stands in the output and twice in the message. The message's are passed
+// over where they are the output's, byte for byte, and kept where anything differs.
+func TestReadResultHoldsALongTextOnce(t *testing.T) {
+	long := `"` + strings.Repeat(`words\n `, minRepeat/8) + `end"`
+	for _, c := range []struct{ output, message, kept string }{
+		{`{"n":1,"text":` + long + `}`, `[{"type":"text","text":` + long + `},{"data":{"text":` + long + `,"n":1}}]`, `[{"type":"text"},{"data":{"n":1}}]`},
+		{`{"text":"short"}`, `[{"text":"short"},{"data":{"text":"short"}}]`, ""},
+		{`{"text":` + long + `}`, `[{"text":` + strings.Replace(long, "end", "END", 1) + `}]`, ""},
+		{`{"text":` + long + `}`, `[{"text":` + strings.Replace(long, "end", "end.", 1) + `,"n":[1]}]`, ""},
+		{`{"text":` + long + `}`, `[{"text":` + strings.Replace(long, "words", "Words", 1) + `}]`, ""},
+		{`{"text":` + long + `}`, `[{"text":` + strings.Replace(long, "end", "", 1) + `},{"text":null}]`, ""},
+		{`{"text":` + long + `}`, `[{"other":` + long + `,"text":[` + long + `]}]`, ""},
+		{`{"text":[` + long + `]}`, `[{"text":` + long + `}]`, ""},
+		{`[` + long + `]`, `[{"text":` + long + `}]`, ""},
+	} {
+		body := `{"action_result":{"action_id":"act_a","status":"completed","output":` + c.output + `,"message":` + c.message + `}}`
+		if c.kept == "" {
+			c.kept = c.message
+		}
+		for _, r := range []io.Reader{strings.NewReader(body), iotest.OneByteReader(strings.NewReader(body))} {
+			res, _, err := readAll(t, r)
+			if err != nil || string(res.Output) != c.output || string(res.Message) != c.kept {
+				t.Errorf("%.40s, %.60s: output of %d bytes, message of %d: %.60s, %v", c.output, c.message, len(res.Output), len(res.Message), res.Message, err)
+			}
+		}
+	}
+}
+
 func TestReadResultKeepsOutputsOfOtherShapes(t *testing.T) {
 	for _, output := range []string{`null`, `"text"`, `[1,{"events":[2]}]`, `{}`, `{"events":{"redacted":true}}`, `{"a":{"events":[1]}}`, `12`} {
 		body := `{"action_result":{"action_id":"act_a","status":"failed","output":` + output + `,"message":` + output + `,"error":{"code":"x.y","message":"m","category":"connector","details":{"uncertain_outcome":true}}}}`

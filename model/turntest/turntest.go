@@ -193,15 +193,13 @@ func (b *Builder) Chunk(c aip.Chunk) {
 // matched with the chunks so far.
 func (b *Builder) Result(answer []byte) {
 	b.TB.Helper()
-	var held []model.Held
+	var held model.Frames
 	for _, r := range b.Rows {
 		if r.Kind == model.RowChunk {
-			if h, ok := model.HeldOf(&r); ok {
-				held = append(held, h)
-			}
+			held.Add(&r)
 		}
 	}
-	var m model.Matcher
+	m := model.NewMatcher(&held)
 	read := func(f func(i int, rec hermes.Record)) aip.Result {
 		res, err := aip.ReadResult(bytes.NewReader(answer), func(i int, raw json.RawMessage) error {
 			var rec hermes.Record
@@ -215,7 +213,7 @@ func (b *Builder) Result(answer []byte) {
 		return res
 	}
 	res := read(func(_ int, rec hermes.Record) { m.Event(rec.Digest()) })
-	match := m.Against(held)
+	match := m.Match()
 	read(func(i int, rec hermes.Record) {
 		if r, ok := m.Recover(i, rec); ok {
 			b.Add(model.RowRecovered, &r)

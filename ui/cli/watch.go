@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"aipscope/follow"
@@ -149,18 +150,21 @@ func (f *face) close() {
 	}
 }
 
-// manyRows is from where on memory is worth more than time: a turn of a few hundred
-// thousand chunks.
-const manyRows = 400_000
+// enoughMemory is what the console's own memory, in bytes, should not go beyond: from
+// there on garbage is collected sooner. A turn that needs more has it.
+const enoughMemory = 160 << 20
 
-// thrifty has garbage collected sooner once there is much that is none.
+// thrifty keeps memory at what is enough while batches come.
 func thrifty(batches func(context.Context) (follow.Batch, error)) func(context.Context) (follow.Batch, error) {
-	rows := 0
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	limit := int64(0)
 	return func(ctx context.Context) (follow.Batch, error) {
 		b, err := batches(ctx)
-		before := rows
-		if rows += len(b.Rows); before < manyRows && rows >= manyRows {
-			debug.SetGCPercent(40)
+		metrics.Read(live)
+		// Beside what is in use there must be room, or all time goes into collecting.
+		if want := max(enoughMemory, int64(live[0].Value.Uint64())*5/4); want > limit {
+			limit = want
+			debug.SetMemoryLimit(limit)
 		}
 		return b, err
 	}

@@ -52,8 +52,9 @@ type Document struct {
 	options Options
 	blocks  *blocks
 
-	raw    strings.Builder
-	read   int // bytes of raw that were looked at
+	raw    string
+	pieces strings.Builder // of which raw was made, if it was
+	read   int             // bytes of raw that were looked at
 	stream safe.Stream
 
 	closed  []segment
@@ -130,8 +131,21 @@ func (d *Document) Append(delta string) {
 	if d.whole || delta == "" {
 		return
 	}
-	d.raw.WriteString(delta)
-	d.changed = true
+	if d.pieces.Len() != len(d.raw) {
+		d.pieces.Reset()
+		d.pieces.WriteString(d.raw)
+	}
+	d.pieces.WriteString(delta)
+	d.Grow(d.pieces.String())
+}
+
+// Grow is Append for who holds the whole text: it begins with what came before, and
+// is not copied.
+func (d *Document) Grow(text string) {
+	if d.whole || len(text) == len(d.raw) {
+		return
+	}
+	d.raw, d.changed = text, true
 }
 
 // Finish says that the text is complete. Text that comes after it is ignored.
@@ -143,7 +157,7 @@ func (d *Document) Finish() {
 }
 
 // Source is the text as it came: unsafe for a terminal.
-func (d *Document) Source() string { return d.raw.String() }
+func (d *Document) Source() string { return d.raw }
 
 // SetWidth sets the width in cells for the next drawing.
 func (d *Document) SetWidth(width int) {
@@ -234,11 +248,11 @@ func (d *Document) update() {
 
 // take looks at the text that has come, in pieces.
 func (d *Document) take() {
-	for d.read < d.raw.Len() {
-		piece := d.raw.String()[d.read:min(d.raw.Len(), d.read+d.spacing)]
+	for d.read < len(d.raw) {
+		piece := d.raw[d.read:min(len(d.raw), d.read+d.spacing)]
 		d.read += len(piece)
 		d.rest.text = append(d.rest.text, d.stream.Write(piece)...)
-		if d.read == d.raw.Len() && d.whole {
+		if d.read == len(d.raw) && d.whole {
 			break
 		}
 		d.divide()

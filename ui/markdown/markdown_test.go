@@ -80,8 +80,11 @@ func streamed(t testing.TB, text string, o Options, seed uint64) []string {
 	d := New(o)
 	for rest := text; rest != ""; {
 		n := min(1+rnd.IntN(most), len(rest))
-		d.Append(rest[:n])
-		rest = rest[n:]
+		if rest = rest[n:]; rnd.IntN(2) == 0 {
+			d.Append(text[len(text)-len(rest)-n : len(text)-len(rest)])
+		} else {
+			d.Grow(text[:len(text)-len(rest)])
+		}
 		if rnd.IntN(8) == 0 {
 			h := d.Height()
 			check(t, d.Lines(h-60, h), o.Width)

@@ -54,11 +54,10 @@ func (t *tail) share() {
 // goroutine.
 func (d *Document) UpTo(n int) *Document {
 	d.update()
-	n = max(0, min(n, d.raw.Len()))
+	n = max(0, min(n, len(d.raw)))
 	p := d.Like()
 	p.spacing = d.spacing
-	p.raw.WriteString(d.raw.String()[:n])
-	p.changed = true
+	p.Grow(d.raw[:n])
 	k := sort.Search(len(d.marks), func(i int) bool { return d.marks[i].read > n }) - 1
 	end := len(d.closed)
 	if k+1 < len(d.marks) {
@@ -119,7 +118,7 @@ func (d *Document) wait(label string, segments []int) {
 
 // Alone returns the document as it is for another goroutine.
 func (d *Document) Alone() *Document {
-	p := d.UpTo(d.raw.Len())
+	p := d.UpTo(len(d.raw))
 	p.blocks = nil
 	return p
 }
