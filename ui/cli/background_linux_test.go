@@ -59,7 +59,7 @@ func (m typed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyMsg:
 		m.keys += "<" + msg.String() + ">"
-		if msg.String() == "q" {
+		if strings.HasSuffix(msg.String(), "q") {
 			return m, tea.Quit
 		}
 	case ui.LeaveMsg:

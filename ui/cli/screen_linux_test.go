@@ -158,6 +158,29 @@ func TestATerminalThatIsGoneEndsTheConsole(t *testing.T) {
 	}
 }
 
+// A terminal that takes nothing holds up neither keys nor leaving.
+func TestATerminalThatTakesNothingIsLeft(t *testing.T) {
+	term := ptytest.Open(t)
+	before := term.State(t)
+	a := &app{}
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- a.runScreen(ctx, typed{}, term.TTY, term.TTY, 0) }()
+	term.Wait(t, 0, "keys ")
+	term.Stop(t)
+	for range 100 {
+		term.Type(t, "x")
+	}
+	term.Type(t, "q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if term.State(t) != before {
+		t.Error("the terminal's modes are not what they were")
+	}
+}
+
 // ticking draws a new frame all the time.
 type ticking struct{ n int }
 
