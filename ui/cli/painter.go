@@ -9,11 +9,10 @@ import (
 
 // painter draws frames on a terminal from a goroutine of its own: a terminal that is
 // slow to take one, or takes nothing, holds up nobody but the next frame. A frame is
-// drawn at once, or apart behind the one before it, and of those that come meanwhile
-// only the newest: no timer runs unless one waits.
+// drawn at once, or framesApart behind the one before it, and of those that come
+// meanwhile only the newest: no timer runs unless one waits.
 type painter struct {
 	write func([]byte) error
-	apart time.Duration
 
 	came  chan struct{} // a frame that may not be drawn
 	said  chan struct{} // words
@@ -25,6 +24,7 @@ type painter struct {
 
 	// The goroutine's own.
 	canvas  ui.Canvas
+	out     []byte
 	drawing bool
 	last    time.Time   // when something was written
 	late    *time.Timer // runs while a frame waits
@@ -58,9 +58,7 @@ const (
 const framesApart = 8 * time.Millisecond
 
 func newPainter(write func([]byte) error) *painter {
-	return &painter{
-		write: write, apart: framesApart, came: make(chan struct{}, 1), said: make(chan struct{}, 1), ended: make(chan struct{}),
-	}
+	return &painter{write: write, came: make(chan struct{}, 1), said: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // show takes the newest frame.
@@ -133,7 +131,7 @@ func (p *painter) awaits(done <-chan struct{}) bool {
 		return false
 	case <-p.came:
 	}
-	wait := p.apart - time.Since(p.last)
+	wait := framesApart - time.Since(p.last)
 	if wait <= 0 {
 		return true
 	}
@@ -164,15 +162,15 @@ func (p *painter) draw() error {
 	if f.anew {
 		p.canvas.Forget()
 	}
-	var out []byte
+	p.out = p.out[:0]
 	paint := func() {
 		if p.drawing {
-			out = append(out, p.canvas.Paint(f.text, f.width, f.height)...)
+			p.out = append(p.out, p.canvas.Paint(f.text, f.width, f.height)...)
 		}
 	}
 	paint()
 	for _, w := range words {
-		out = append(out, w.text...)
+		p.out = append(p.out, w.text...)
 		switch w.then {
 		case drawAnew:
 			p.canvas.Forget()
@@ -185,9 +183,9 @@ func (p *painter) draw() error {
 		paint()
 	}
 	var err error
-	if len(out) > 0 {
+	if len(p.out) > 0 {
 		p.last = time.Now()
-		err = p.write(out)
+		err = p.write(p.out)
 	}
 	for _, w := range words {
 		w.written <- err
