@@ -20,6 +20,7 @@ type bench struct {
 	peers   bool   // curl and jq are installed
 	most    int    // chunks of the longest stream
 	used    int    // journals
+	only    string // the one part to measure
 }
 
 // fresh is a directory for a journal that is not there yet.
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&b.program, "program", "bin/aipscope", "the console's `file`")
 	flag.IntVar(&b.most, "most", 100_000, "`chunks` of the longest stream")
 	out := flag.String("out", "docs/performance.md", "the `file` to write")
+	flag.StringVar(&b.only, "only", "", "measure this `part` alone, and write no file: streams, odd, answers, keys, still or start")
 	draw := flag.String("draw", "", "draw an answer this `way`, and tell what it took: stream, glamour or whole")
 	size := flag.Int("size", 0, "of the answer, in `bytes`")
 	flag.Parse()
@@ -66,6 +68,9 @@ func (b *bench) run(out string) error {
 		return err
 	}
 	os.Stdout.Write(page.Bytes())
+	if b.only != "" {
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}

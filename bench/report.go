@@ -21,8 +21,14 @@ Written by `+"`make bench`"+`: %s, %s, %s/%s, %d cores (%s), load %s at the star
 than the cores, processes waited for each other: then CPU says more than time does. No test rests on these numbers.
 
 `, time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load())
-	for _, part := range []func(context.Context, *bytes.Buffer) error{b.streams, b.odd, b.answers, b.pressing, b.starting} {
-		if err := part(ctx, page); err != nil {
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, *bytes.Buffer) error
+	}{{"streams", b.streams}, {"odd", b.odd}, {"answers", b.answers}, {"keys", b.pressing}, {"still", b.resting}, {"start", b.starting}} {
+		if b.only != "" && b.only != part.name {
+			continue
+		}
+		if err := part.measure(ctx, page); err != nil {
 			return err
 		}
 	}

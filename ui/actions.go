@@ -145,13 +145,7 @@ func (c *Console) listed() Listed {
 
 // moving reports whether an action of the list has no outcome yet.
 func (p *actionsPane) moving() bool {
-	return slices.ContainsFunc(p.all, func(l Listed) bool {
-		switch aip.State(l.State) {
-		case aip.StateCompleted, aip.StateFailed, aip.StateCancelled, "":
-			return false
-		}
-		return true
-	})
+	return slices.ContainsFunc(p.all, func(l Listed) bool { return l.State != "" && !aip.State(l.State).Terminal() })
 }
 
 // sift lists what is known now of all that the filter lets through: each of its

@@ -261,8 +261,6 @@ func (c *Console) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return c, c.takeEnd(msg)
 	case tea.MouseMsg:
 		c.mouse(msg)
-	case tea.ResumeMsg:
-		c.dirty = true
 	case listMsg:
 		return c, c.takeList(msg)
 	case judgedMsg:

@@ -11,6 +11,7 @@ import (
 
 	"aipscope/follow"
 	"aipscope/model"
+	"aipscope/model/aip"
 	"aipscope/model/turntest"
 	"aipscope/themes"
 
@@ -184,7 +185,11 @@ func TestAListWithoutActionsInFlightIsReadOnce(t *testing.T) {
 		if n := d.updates - before; n < 10 || n > 13 {
 			t.Errorf("%d wake-ups in half a minute of an action in flight", n)
 		}
-		desk.cfg.List = func(context.Context) ([]Listed, error) { return nil, nil }
+		var ended []Listed
+		for _, state := range []aip.State{"", aip.StateCompleted, aip.StateFailed, aip.StateCancelled, aip.StateExpired, aip.StateDeadLettered} {
+			ended = append(ended, Listed{Action: "act_" + string(state), State: string(state), Verdict: model.Failed})
+		}
+		desk.cfg.List = func(context.Context) ([]Listed, error) { return ended, nil }
 		d.press("R")
 		d.pass(10 * time.Second)
 		before = d.updates

@@ -75,19 +75,15 @@ func (s *watched) text() string {
 	return b.String()
 }
 
-// shows draws a frame as the renderer does and checks that the cells hold its
-// text and nothing else.
+// shows draws a frame behind another one and checks that the cells hold its text and
+// nothing else.
 func (s *watched) shows(was, frame string) {
 	s.t.Helper()
-	var sent terminal
-	out := NewSyncOutput(&sent)
+	var c Canvas
 	if was != "" {
-		out.Write(rendered("", was, s.w))
-		sent.Reset()
-		s.Write(rendered("", was, s.w))
+		s.Write(c.Paint(was, s.w, s.h))
 	}
-	out.Write(rendered(was, frame, s.w))
-	s.Write(sent.Bytes())
+	s.Write(c.Paint(frame, s.w, s.h))
 	want := ""
 	for line := range strings.SplitSeq(frame, "\n") {
 		line = ansi.Strip(line)

@@ -192,16 +192,14 @@ func TestAFrameWhileFollowingIsSmall(t *testing.T) {
 		rows := turntest.Named(t, name).Rows(t)
 		synctest.Test(t, func(t *testing.T) {
 			d := drive(t, 120, 40, nil)
-			var f terminal
-			out := NewSyncOutput(&f)
-			before, frames := "", 0
+			var c Canvas
+			bytes, frames := 0, 0
 			for at := 0; at+20 < min(len(rows), 3000); at += 20 {
 				d.play(rows[at : at+20])
-				out.Write(rendered(before, d.c.View(), 120))
-				before = d.c.View()
+				bytes += len(c.Paint(d.c.View(), 120, 40))
 				frames++
 			}
-			n := f.Len() / frames
+			n := bytes / frames
 			t.Logf("%s: %d bytes a frame, %d frames", name, n, frames)
 			if n > 6000 {
 				t.Errorf("%s: %d bytes a frame", name, n)

@@ -5,7 +5,7 @@ import "strings"
 // squeezer takes out of a line the colour changes that nobody can see: a frame
 // is made of many short strings, each with its own beginning and end, and most of
 // what ends begins again behind a few spaces. Lines stay whole in themselves,
-// for the renderer leaves out those that have not changed.
+// for a Canvas leaves out those that have not changed.
 type squeezer struct {
 	inked map[string]bool // whether a state of colours shows on a space
 }

@@ -80,8 +80,7 @@ func (a *app) onScreen(text string) error {
 	if s == nil {
 		return errNoScreen
 	}
-	_, err := s.send([]byte(text))
-	return err
+	return s.send(text)
 }
 
 // plainScreen reports whether the console prints lines and draws no frames.

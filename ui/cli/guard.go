@@ -79,20 +79,25 @@ func (a *app) guardedHandler(h http.Handler) http.Handler {
 
 // guardedModel makes sure that no panic of a model or of its commands gets into
 // bubbletea, which would print its value or leave the terminal raw. The first one
-// ends the run.
+// ends the run. Its frames go to the screen.
 type guardedModel struct {
 	inner  tea.Model
 	broke  func(stack []byte)
 	broken atomic.Bool // the model's own state is not to be trusted
+	screen *screen
+	frame  frame
 }
 
 func (m *guardedModel) Init() (cmd tea.Cmd) {
 	defer m.recover()
-	return m.guard(m.inner.Init())
+	return tea.Batch(m.screen.size, m.guard(m.inner.Init()))
 }
 
 func (m *guardedModel) Update(msg tea.Msg) (self tea.Model, cmd tea.Cmd) {
 	self = m // also after a panic
+	if size, ok := msg.(tea.WindowSizeMsg); ok {
+		m.frame = frame{width: size.Width, height: size.Height, anew: true}
+	}
 	if m.broken.Load() {
 		if _, ok := msg.(ui.LeaveMsg); ok {
 			return m, tea.Quit
@@ -106,8 +111,18 @@ func (m *guardedModel) Update(msg tea.Msg) (self tea.Model, cmd tea.Cmd) {
 	return m, m.guard(cmd)
 }
 
-// View of a broken model is empty, which clears the screen.
+// View shows the frame, and gives bubbletea nothing to draw.
 func (m *guardedModel) View() string {
+	m.frame.text = m.view()
+	if m.screen.painter != nil {
+		m.screen.painter.show(m.frame)
+	}
+	m.frame.anew = false
+	return ""
+}
+
+// view of a broken model is empty, which clears the screen.
+func (m *guardedModel) view() string {
 	if m.broken.Load() {
 		return ""
 	}

@@ -31,10 +31,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Bubbletea leaves its renderer running when a program is killed.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.(*standardRenderer).listen"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // harmless fails if output holds anything that a terminal would not just print.
 func harmless(t testing.TB, what string, out []byte) {

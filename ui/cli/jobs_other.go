@@ -21,7 +21,7 @@ func foreground(*os.File) bool { return true }
 // jobs stands for job control where there is none.
 type jobs struct{}
 
-func newJobs(context.Context, *os.File, *keeper) *jobs { return &jobs{} }
+func newJobs(context.Context, *screen) *jobs { return &jobs{} }
 
 func (j *jobs) watch(_ *tea.Program, done <-chan struct{}) { <-done }
 

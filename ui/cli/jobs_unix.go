@@ -24,33 +24,34 @@ var writeSignals = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
 // back, which would stop it.
 func leaveBackground() { signal.Ignore(syscall.SIGTTOU) }
 
-// jobs stops and continues a program that has the terminal.
+// jobs stops and continues a program that has the terminal, and tells it the
+// terminal's size.
 type jobs struct {
 	ctx     context.Context // ended: the program is leaving
-	tty     *os.File
-	keeper  *keeper
+	screen  *screen
 	resumed atomic.Bool // a SIGCONT is on its way that suspend knows of
 }
 
-func newJobs(ctx context.Context, tty *os.File, k *keeper) *jobs {
-	return &jobs{ctx: ctx, tty: tty, keeper: k}
-}
+func newJobs(ctx context.Context, s *screen) *jobs { return &jobs{ctx: ctx, screen: s} }
 
 // watch takes the terminal again whenever the process was stopped from outside,
 // until done. SIGTSTP is not caught: the runtime would not give its effect back.
 func (j *jobs) watch(program *tea.Program, done <-chan struct{}) {
 	came := make(chan os.Signal, 4)
-	signal.Notify(came, syscall.SIGCONT)
+	signal.Notify(came, syscall.SIGCONT, syscall.SIGWINCH)
 	defer signal.Stop(came)
 	for {
 		select {
-		case <-came:
-			if j.resumed.CompareAndSwap(true, false) {
-				continue
+		case s := <-came:
+			switch {
+			case s == syscall.SIGWINCH:
+				program.Send(j.screen.size())
+			case j.resumed.CompareAndSwap(true, false):
+			default:
+				// It had the terminal in its hands when it was stopped: whoever had it
+				// since may have changed it.
+				program.Send(j.away(func() {}))
 			}
-			// It had the terminal in its hands when it was stopped: whoever had it
-			// since may have changed it.
-			program.Send(tea.Exec(retake{}, nil)())
 		case <-done:
 			return
 		}
@@ -61,57 +62,62 @@ func (j *jobs) watch(program *tea.Program, done <-chan struct{}) {
 // nothing can continue the process.
 func (j *jobs) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	if _, ok := msg.(tea.SuspendMsg); ok {
-		return tea.Exec(suspend{j}, nil)()
+		return j.away(j.suspend)
 	}
 	return msg
 }
 
-// retake is a command that does nothing while the terminal is given back and
-// taken again.
-type retake struct{}
+// away is the message that has bubbletea read no keys while the terminal is given
+// back, something is done, and the terminal is taken again. Its size may be another one then.
+func (j *jobs) away(do func()) tea.Msg {
+	return tea.Exec(errand(func() {
+		j.screen.give()
+		do()
+		if j.ctx.Err() != nil {
+			return // it leaves, and may be in the background
+		}
+		if err := j.screen.take(); err != nil {
+			j.screen.lost(err)
+		}
+	}), func(error) tea.Msg { return j.screen.size() })()
+}
 
-func (retake) Run() error          { return nil }
-func (retake) SetStdin(io.Reader)  {}
-func (retake) SetStdout(io.Writer) {}
-func (retake) SetStderr(io.Writer) {}
+// errand is a command of our own.
+type errand func()
 
-// suspend is the command that stops the process, while the terminal is given
-// back.
-type suspend struct{ *jobs }
-
-func (suspend) SetStdin(io.Reader)  {}
-func (suspend) SetStdout(io.Writer) {}
-func (suspend) SetStderr(io.Writer) {}
+func (e errand) Run() error        { e(); return nil }
+func (errand) SetStdin(io.Reader)  {}
+func (errand) SetStdout(io.Writer) {}
+func (errand) SetStderr(io.Writer) {}
 
 // unstopped is how long a process that was told to stop may be seen to run. One
 // that no shell controls is not stopped at all.
 const unstopped = 300 * time.Millisecond
 
-func (s suspend) Run() error {
+// suspend stops the process, and returns when it goes on in the foreground.
+func (j *jobs) suspend() {
 	cont := make(chan os.Signal, 1)
 	signal.Notify(cont, syscall.SIGCONT)
 	defer signal.Stop(cont)
-	s.keeper.tell(terminalTheirs)
-	defer s.keeper.tell(terminalOurs)
 	for {
-		s.resumed.Store(true)
+		j.resumed.Store(true)
 		// The whole group, as the terminal would at ctrl+z.
 		_ = syscall.Kill(0, syscall.SIGTSTP) // our own group: it cannot fail
 		select {
 		case <-cont:
 		case <-time.After(unstopped):
-			s.resumed.Store(false)
+			j.resumed.Store(false)
 		}
 		// A shell that ends a stopped job sends the signal first and then
 		// continues it: give the signal its turn. In the background there is no
 		// terminal to take.
 		select {
-		case <-s.ctx.Done():
-			return nil
+		case <-j.ctx.Done():
+			return
 		case <-time.After(20 * time.Millisecond):
 		}
-		if foreground(s.tty) {
-			return nil
+		if foreground(j.screen.in) {
+			return
 		}
 	}
 }

@@ -37,13 +37,6 @@ type kept struct {
 	Ends  string          // what ends all that a console turns on
 }
 
-// What a keeper is told later, a byte each: whose the terminal is.
-const (
-	terminalOurs   = 't'
-	terminalTheirs = 'r'
-	terminalDone   = 'd'
-)
-
 // startKeeper starts a keeper for the screen. A console does without one where
 // there is none.
 func startKeeper(s *screen, spawn func(func())) (*keeper, error) {

@@ -12,6 +12,7 @@ import (
 	"aipscope/ui/ptytest"
 
 	tea "github.com/charmbracelet/bubbletea"
+	xterm "github.com/charmbracelet/x/term"
 )
 
 const private = "a-private-word"
@@ -47,7 +48,7 @@ func (b breaking) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case "command of a batch":
 		return b, tea.Batch(func() tea.Msg { return nil }, tea.Batch(broken, broken))
 	case "loop":
-		return b, tea.Exec(brokenCommand{}, nil) // bubbletea runs it in its own loop
+		return b, tea.Exec(errand(func() { panic(private) }), nil) // bubbletea runs it in its own loop
 	}
 	return b, nil
 }
@@ -104,10 +105,6 @@ func givenBack(t *testing.T, name string, term *ptytest.Terminal, before any, al
 	}
 }
 
-type brokenCommand struct{ retake }
-
-func (brokenCommand) Run() error { panic(private) }
-
 func TestAFaultOfTheLoopGivesTheTerminalBack(t *testing.T) {
 	term := ptytest.Open(t)
 	before := term.State(t)
@@ -121,18 +118,29 @@ func TestAFaultOfTheLoopGivesTheTerminalBack(t *testing.T) {
 	givenBack(t, "loop", term, before, true)
 }
 
-func TestAWriterThatBreaksDownIsWrittenPast(t *testing.T) {
+func TestAPainterThatBreaksDownIsWrittenPast(t *testing.T) {
 	term := ptytest.Open(t)
 	before := term.State(t)
-	var stack []byte
-	s := &screen{SyncOutput: nil, in: term.TTY, out: term.TTY, broke: func(b []byte) { stack = b }}
-	if n, err := s.Write([]byte(private)); n != len(private) || err != nil || stack == nil {
-		t.Errorf("%d, %v, %d bytes of stack", n, err, len(stack))
-	}
-	if _, err := s.Write([]byte("\x1b[?25h")); err != nil {
+	state, err := xterm.GetState(term.TTY.Fd())
+	if err != nil {
 		t.Fatal(err)
 	}
-	givenBack(t, "writer", term, before, false)
+	broke := make(chan error, 1)
+	a := &app{end: func(err error) { broke <- err }}
+	s := &screen{in: term.TTY, out: term.TTY, before: state}
+	s.painter = newPainter(func([]byte) error { panic(private) })
+	a.spawn(func() { s.painter.run(nil) })
+	if err := s.take(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-broke; stackOf(err) == nil {
+		t.Errorf("%v", err)
+	}
+	if s.give() {
+		t.Error("it is said to be given back")
+	}
+	s.rescue()
+	givenBack(t, "painter", term, before, false)
 }
 
 // A terminal that is gone ends the console, even where no signal says so.
@@ -147,6 +155,29 @@ func TestATerminalThatIsGoneEndsTheConsole(t *testing.T) {
 	term.Vanish()
 	if err := <-done; err != nil && ctx.Err() == nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// A terminal that takes nothing holds up neither keys nor leaving.
+func TestATerminalThatTakesNothingIsLeft(t *testing.T) {
+	term := ptytest.Open(t)
+	before := term.State(t)
+	a := &app{}
+	ctx, stop := a.untilSignal(context.Background())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- a.runScreen(ctx, typed{}, term.TTY, term.TTY, 0) }()
+	term.Wait(t, 0, "keys ")
+	term.Stop(t)
+	for range 100 {
+		term.Type(t, "x")
+	}
+	term.Type(t, "q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if term.State(t) != before {
+		t.Error("the terminal's modes are not what they were")
 	}
 }
 
