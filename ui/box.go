@@ -159,7 +159,7 @@ func over(base, top []string, w int) []string {
 	for i, line := range top {
 		line = beside + line + beside
 		under := moves.ReplaceAllString(base[y+i], "")
-		left := fill(ansi.Truncate(under, x, ""), x)
+		left := fill(truncate(under, x, ""), x)
 		right := leftCut(under, x+tw, w)
 		line = moves.ReplaceAllString(line, "")
 		base[y+i] = left + reset + line + reset + column(left+line, x+tw) + right

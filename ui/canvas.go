@@ -73,7 +73,8 @@ func (c *Canvas) line(was, want string, known bool) {
 		cells = ansi.StringWidth(want)
 	}
 	if cells > c.width {
-		want, cells, steady = ansi.Truncate(want, c.width, ""), c.width, false
+		want, steady = truncate(want, c.width, ""), false
+		cells = ansi.StringWidth(want)
 	}
 	from := len(c.buf)
 	if known && steady && c.changes(was) && len(c.buf)-from < len(want) {

@@ -18,6 +18,7 @@ func TestEveryFrameIsOneSynchronisedUpdate(t *testing.T) {
 		{"frame one\nmore", ""},
 		{"frame two", begin + "\x1b[1H\x1b[7Gtwo\x1b[2H\x1b[K" + end},
 		{"left out\na\nb\nand this is too wide", begin + "\x1b[1Ha\x1b[K\x1b[2Hb\x1b[K\x1b[3Hand this is" + end},
+		{"a\nb\nand wider 漢", begin + "\x1b[3Hand wider \x1b[K" + end},
 		{"", begin + "\x1b[1H\x1b[K\x1b[2H\x1b[K\x1b[3H\x1b[K" + end},
 	} {
 		if got := string(c.Paint(step.frame, 11, 3)); got != step.want {

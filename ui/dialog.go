@@ -77,7 +77,7 @@ func (s *styles) field(in textinput.Model, w int) string {
 		before = ending(before, over)
 	}
 	room := w - ansi.StringWidth(before) - ansi.StringWidth(under)
-	return s.text.in(before) + s.cursor.in(under) + s.text.in(ansi.Truncate(after, max(0, room), "")) + s.here
+	return s.text.in(before) + s.cursor.in(under) + s.text.in(truncate(after, max(0, room), "")) + s.here
 }
 
 // confirmMsg brings the journal's rows after a confirmation.

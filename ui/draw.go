@@ -324,7 +324,7 @@ func (c *Console) Final() string {
 	out = append(out, c.verdictLines(w, false)...)
 	for i, line := range out {
 		if ansi.StringWidth(line) > w {
-			line = ansi.Truncate(line, w, "…")
+			line = truncate(line, w, "…")
 		}
 		out[i] = strings.TrimRight(line, " ")
 	}

@@ -178,7 +178,7 @@ func (s *styles) area(in *textarea.Model, w, h int, focus bool) []string {
 			if skip >= 0 && skip < n { // the cursor is here
 				at = len(out)
 				u := ansi.StringWidth(under)
-				out = append(out, s.text.in(ansi.Truncate(l, skip, ""))+s.cursor.in(ansi.Truncate(ending(l, skip), u, ""))+s.text.in(ending(l, skip+u))+s.here)
+				out = append(out, s.text.in(truncate(l, skip, ""))+s.cursor.in(truncate(ending(l, skip), u, ""))+s.text.in(ending(l, skip+u))+s.here)
 			} else {
 				out = append(out, s.text.in(l))
 			}

@@ -29,6 +29,16 @@ func brief(s string) string {
 	return safe.Line(s[:n]) + "…"
 }
 
+// truncate is ansi.Truncate that keeps to w cells. That takes one too many where a wide
+// cluster begins with a character of ASCII, as a keycap does.
+func truncate(s string, w int, tail string) string {
+	out := ansi.Truncate(s, w, tail)
+	for n := w - 1; n >= 0 && ansi.StringWidth(out) > w; n-- {
+		out = ansi.Truncate(s, n, tail)
+	}
+	return out
+}
+
 // cut shortens s to at most w cells, with an ellipsis in the last.
 func cut(s string, w int) string {
 	if w <= 0 {
@@ -37,7 +47,7 @@ func cut(s string, w int) string {
 	if ansi.StringWidth(s) <= w {
 		return s
 	}
-	return ansi.Truncate(s, w, "…")
+	return truncate(s, w, "…")
 }
 
 // fill makes s exactly w cells wide.
@@ -47,7 +57,7 @@ func fill(s string, w int) string {
 	}
 	n := ansi.StringWidth(s)
 	if n > w {
-		s = ansi.Truncate(s, w, "…")
+		s = truncate(s, w, "…")
 		n = ansi.StringWidth(s)
 	}
 	return s + strings.Repeat(" ", w-n)
@@ -66,7 +76,7 @@ func middle(s string, w int) string {
 	if n <= w || w < 8 {
 		return cut(s, w)
 	}
-	return ansi.Truncate(s, w-5, "") + "…" + ending(s, n-4)
+	return truncate(s, w-5, "") + "…" + ending(s, n-4)
 }
 
 // ending is s without its first n cells. A wide character that stands across the

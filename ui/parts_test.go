@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Of the keys that work at one time, none means two things; and every key that
@@ -153,4 +154,21 @@ func TestKeysThatComeAtOnceMoveButNeverAct(t *testing.T) {
 		d.press("esc", "c", "too late now")
 		d.shows("reason too late now")
 	})
+}
+
+// A keycap begins with a character of ASCII, and the library cuts behind that.
+func TestNothingIsCutWiderThanItsRoom(t *testing.T) {
+	for _, s := range []string{"1️⃣", "ab1️⃣c", "1️⃣1️⃣ 😀", "\x1b[1m😀1️⃣\x1b[0m❤️"} {
+		for w := range ansi.StringWidth(s) + 2 {
+			if got := fill(s, w); ansi.StringWidth(got) != w {
+				t.Errorf("%q filled to %d cells is %q", s, w, got)
+			}
+			if got := cut(s, w); ansi.StringWidth(got) > w {
+				t.Errorf("%q cut to %d cells is %q", s, w, got)
+			}
+			if got := over([]string{fill(s, 9)}, []string{"│"}, 9)[0]; ansi.StringWidth(moves.ReplaceAllString(got, "")) != 9 {
+				t.Errorf("%q beneath a window is %q", s, got)
+			}
+		}
+	}
 }

@@ -36,6 +36,7 @@ func Hostile() map[string]string {
 		"markdown":         "**_~~`\x1b[2J`~~_** [a\x1b[2J](javascript:\x1b[2J) ![\u202e](data:text/html,x) <file:///etc/passwd>\n\n| \x1b[2J | &#27; |\n|---|---|\n| `\x07` | [x](vbscript:x) |\n\n<div>\x1b[2J</div>\n\n    \x1b[2J\n\n```\x1b[2J\n\x1b]0;x\x07\n",
 		"zalgo":            "z" + strings.Repeat("\u0335\u0321\u0360", 30) + "a" + strings.Repeat("\u0489", 40),
 		"wide":             strings.Repeat("漢👩\u200d👩\u200d👧\ufe0f🇩🇪ｱﾞ\u1100\u1161\u11a8क\u094dषि", 12),
+		"keycaps":          strings.Repeat("1\ufe0f\u20e3#\ufe0f\u20e3*\ufe0f\u20e3 ", 12),
 		"many":             strings.Repeat("\x1b[2J\u202e", 3000),
 		"long":             strings.Repeat("x", 20_000),
 		"lines":            strings.Repeat("\n", 500) + "x" + strings.Repeat("\r\n", 500),
