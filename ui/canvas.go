@@ -79,8 +79,11 @@ func (c *Canvas) line(was, want string, known bool) {
 	if known && steady && c.changes(was) && len(c.buf)-from < len(want) {
 		return
 	}
-	c.buf = c.blanks(c.buf[:from], want)
-	if cells < c.width {
+	c.buf = c.buf[:from]
+	if !steady { // a terminal that finds it narrower would leave the end of what stands there
+		c.buf = append(c.buf, ansi.EraseEntireLine...)
+	}
+	if c.buf = c.blanks(c.buf, want); steady && cells < c.width {
 		c.buf = append(c.buf, ansi.EraseLineRight...)
 	}
 }
