@@ -152,7 +152,7 @@ func (s *stream) divide() {
 	}
 	// Behind a line and an empty one, the parser has nothing left.
 	end := s.held[:s.give]
-	s.amid = s.from < s.give && (len(end) < 3 || end[len(end)-3] == '\n' || end[len(end)-3] == '\r' || !bytes.HasSuffix(end, []byte("\n\n")))
+	s.amid = len(end) < 3 || end[len(end)-3] == '\n' || end[len(end)-3] == '\r' || !bytes.HasSuffix(end, []byte("\n\n"))
 }
 
 // usualFrame reads the frame at the beginning of b, whole lines, if it is an event, its
