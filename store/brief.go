@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -267,8 +268,8 @@ func fill(rows []model.Row, id, at int64, kind string, body []byte) ([]model.Row
 		switch {
 		case i == len(rows):
 			rows = append(rows, model.Row{})
-		case rows[i].Number != number:
-			return errStretch
+		case rows[i].Number != number: // the brief is of other rows
+			return errBrief
 		case rows[i].Size() > 0:
 			i++
 			return nil
@@ -278,5 +279,11 @@ func fill(rows []model.Row, id, at int64, kind string, body []byte) ([]model.Row
 		i++
 		return err
 	})
+	if i < len(rows) {
+		err = cmp.Or(err, errBrief)
+	}
+	if errors.Is(err, errBrief) {
+		return fill(nil, id, at, kind, body)
+	}
 	return rows, err
 }

@@ -87,7 +87,7 @@ func TestABriefThatIsOfNoUseIsPassedOver(t *testing.T) {
 		"other rules":          `UPDATE briefs SET body = x'7f' || substr(body, 2)`,
 		"cut":                  `UPDATE briefs SET body = substr(body, 1, length(body) - 1)`,
 		"more than it says":    `UPDATE briefs SET body = body || x'00'`,
-		"of one row of nobody": `UPDATE briefs SET body = x'0201'`,
+		"of one row of nobody": `UPDATE briefs SET body = x'0201000000'`,
 		"empty":                `UPDATE briefs SET body = x''`,
 	} {
 		t.Run(name, func(t *testing.T) {
