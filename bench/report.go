@@ -21,6 +21,7 @@ Written by `+"`make bench`"+`: %s, %s, %s/%s, %d cores (%s), load %s at the star
 than the cores, processes waited for each other: then CPU says more than time does. No test rests on these numbers.
 
 `, time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load())
+	measured := false
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *bytes.Buffer) error
@@ -28,9 +29,13 @@ than the cores, processes waited for each other: then CPU says more than time do
 		if b.only != "" && b.only != part.name {
 			continue
 		}
+		measured = true
 		if err := part.measure(ctx, page); err != nil {
 			return err
 		}
+	}
+	if !measured {
+		return fmt.Errorf("there is no part %q", b.only)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -137,6 +138,13 @@ func (d *fake) count(what string) int {
 	n := d.calls[what]
 	d.calls[what]++
 	return n
+}
+
+// called are all calls so far, and how often.
+func (d *fake) called() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.calls)
 }
 
 func (d *fake) calledTimes(what string) int {

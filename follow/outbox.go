@@ -11,7 +11,7 @@ import (
 const (
 	batchRows  = 1024     // rows of one batch at most
 	logPage    = 512      // rows read from the journal at once
-	queueBytes = 32 << 20 // raw bytes of queued rows at most
+	queueBytes = 32 << 20 // of the JSON of queued rows at most
 )
 
 // outbox stands between the follower, which never waits, and the consumer. It
@@ -68,7 +68,7 @@ func (o *outbox) publish(rows []model.Row) {
 	}
 	o.change(func() {
 		for i := range rows {
-			o.bytes += len(rows[i].Raw)
+			o.bytes += rows[i].Size() // what is told in brief is held, too
 		}
 		if len(o.rows) == 0 {
 			o.rows = rows
@@ -167,7 +167,7 @@ func (o *outbox) take() (b Batch, behind, ok bool) {
 		*from = (*from)[n:]
 		if from == &o.rows {
 			for i := range b.Rows {
-				o.bytes -= len(b.Rows[i].Raw)
+				o.bytes -= b.Rows[i].Size()
 			}
 			if len(o.rows) == 0 {
 				o.rows = nil

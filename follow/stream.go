@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"slices"
-	"unsafe"
 
 	"github.com/tmaxmax/go-sse"
 )
@@ -87,8 +86,7 @@ func (s *stream) pump() {
 func (s *stream) frames() error {
 	for ev, err := range sse.Read(s, &sse.ReadConfig{MaxEventSize: s.f.cfg.MaxEvent}) {
 		if err == nil && ev.Data != "" {
-			// The parser makes a string of its own for each event; nobody writes to it.
-			err = s.take(ev.Type, unsafe.Slice(unsafe.StringData(ev.Data), len(ev.Data)))
+			err = s.take(ev.Type, []byte(ev.Data))
 		}
 		if err != nil {
 			return err
@@ -154,7 +152,7 @@ func (s *stream) divide() {
 	}
 	// Behind a line and an empty one, the parser has nothing left.
 	end := s.held[:s.give]
-	s.amid = s.from < s.give && (len(end) < 3 || end[len(end)-3] == '\n' || end[len(end)-3] == '\r' || !bytes.HasSuffix(end, []byte("\n\n")))
+	s.amid = len(end) < 3 || end[len(end)-3] == '\n' || end[len(end)-3] == '\r' || !bytes.HasSuffix(end, []byte("\n\n"))
 }
 
 // usualFrame reads the frame at the beginning of b, whole lines, if it is an event, its

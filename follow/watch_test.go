@@ -386,10 +386,10 @@ func TestSettledJournalsAreHistory(t *testing.T) {
 				d.onResult = func(_ int, w http.ResponseWriter) { say(w, 503, down) }
 			}
 			s := run(t, d, log)
-			chunks, results := s.kinds()[model.RowChunk], s.kinds()[model.RowResult]
+			chunks, results, calls := s.kinds()[model.RowChunk], s.kinds()[model.RowResult], d.called()
 			if last := s.links[len(s.links)-1]; last.State != follow.Settled || s.last.Err != nil ||
-				(len(d.calls) > 0) != c.calls || chunks != c.chunks || (results == 1) != c.result {
-				t.Errorf("%s, %d chunks, %d results, %v, calls %v", s.states(), chunks, results, s.last.Err, d.calls)
+				(len(calls) > 0) != c.calls || chunks != c.chunks || (results == 1) != c.result {
+				t.Errorf("%s, %d chunks, %d results, %v, calls %v", s.states(), chunks, results, s.last.Err, calls)
 			}
 		})
 	}

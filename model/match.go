@@ -50,6 +50,7 @@ func (f *Frames) Add(row *Row) {
 }
 
 func (f *Frames) add(h held) {
+	// A run does not go on behind the highest sequence there is: all of its own are above its first.
 	if k := len(f.runs) - 1; k < 0 || h.sequence == 0 || h.sequence != f.runs[k].first+uint64(f.n-f.runs[k].at) {
 		f.runs = append(f.runs, run{h.sequence, f.n})
 	}

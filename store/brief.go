@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -36,7 +37,7 @@ type label struct {
 // be told in brief.
 func packBriefs(out []byte, rows []model.Row, sequences []int64) []byte {
 	from := len(out)
-	out = binary.AppendUvarint(out, model.RulesVersion)
+	out = append(out, rules...)
 	out = binary.AppendUvarint(out, uint64(len(rows)))
 	var few [8]label
 	labels := few[:0]
@@ -83,7 +84,7 @@ func packBriefs(out []byte, rows []model.Row, sequences []int64) []byte {
 // tellsOf reports whether a brief is that of the rows, or one of other rules, which is
 // passed over.
 func tellsOf(brief []byte, rows []model.Row) bool {
-	if rules := (&briefReader{rest: string(brief)}).unsigned(); rules != model.RulesVersion {
+	if !bytes.HasPrefix(brief, rules) {
 		return true
 	}
 	sequences := make([]int64, len(rows))
@@ -188,11 +189,15 @@ func unpackBriefs(kind model.RowKind, last, at int64, body string) ([]model.Row,
 
 const (
 	insertBriefs = `INSERT INTO briefs (id, body) VALUES (?, ?)`
-	// The body is not read where there is a brief: it stands elsewhere in the file.
-	selectBriefs = `SELECT r.id, r.kind, r.at, CASE WHEN b.id IS NULL THEN r.body END, b.body FROM rows r LEFT JOIN briefs b ON b.id = r.id
-		WHERE r.id > ? AND r.id <= ? ORDER BY r.id LIMIT ?`
+	// The body is not read where there is a brief of these rules: it stands elsewhere in the file.
+	selectBriefs = `SELECT r.id, r.kind, r.at, CASE WHEN b.id IS NULL THEN r.body END, b.body FROM rows r
+		LEFT JOIN briefs b ON b.id = r.id AND substr(b.body, 1, length(?1)) = ?1
+		WHERE r.id > ?2 AND r.id <= ?3 ORDER BY r.id LIMIT ?4`
 	selectBody = `SELECT body FROM rows WHERE id = ?`
 )
+
+// rules is what a brief of these rules begins with.
+var rules = binary.AppendUvarint(nil, model.RulesVersion)
 
 // readBriefs is readRows, in brief where that was kept.
 func (j *Journal) readBriefs(ctx context.Context, action, after, through int64, limit int) ([]model.Row, error) {
@@ -204,7 +209,7 @@ func (j *Journal) readBriefs(ctx context.Context, action, after, through int64, 
 	}
 	base := action << numberBits
 	after, through = max(after, 0), min(through, maxNumber)
-	found, err := j.prepared[selectBriefs].QueryContext(ctx, base|after, base|through, limit)
+	found, err := j.prepared[selectBriefs].QueryContext(ctx, rules, base|after, base|through, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -231,9 +236,15 @@ func (j *Journal) readBriefs(ctx context.Context, action, after, through int64, 
 	}
 	rows := make([]model.Row, 0, min(int64(limit), through-after))
 	for _, r := range records {
+		if len(rows) == limit { // a brief that cannot be read said nothing of how many there are
+			break
+		}
 		if r.rows == nil || slices.ContainsFunc(r.rows, func(r model.Row) bool { return r.Size() == 0 }) {
 			if r.body == nil { // one connection may be all that there is, so it is asked for after the others
-				if err := j.prepared[selectBody].QueryRowContext(ctx, r.id).Scan(&r.body); err != nil {
+				switch err := j.prepared[selectBody].QueryRowContext(ctx, r.id).Scan(&r.body); {
+				case errors.Is(err, sql.ErrNoRows): // the action was removed meanwhile
+					return rows, nil
+				case err != nil:
 					return nil, err
 				}
 			}
@@ -257,8 +268,8 @@ func fill(rows []model.Row, id, at int64, kind string, body []byte) ([]model.Row
 		switch {
 		case i == len(rows):
 			rows = append(rows, model.Row{})
-		case rows[i].Number != number:
-			return errStretch
+		case rows[i].Number != number: // the brief is of other rows
+			return errBrief
 		case rows[i].Size() > 0:
 			i++
 			return nil
@@ -268,5 +279,11 @@ func fill(rows []model.Row, id, at int64, kind string, body []byte) ([]model.Row
 		i++
 		return err
 	})
+	if i < len(rows) {
+		err = cmp.Or(err, errBrief)
+	}
+	if errors.Is(err, errBrief) {
+		return fill(nil, id, at, kind, body)
+	}
 	return rows, err
 }

@@ -87,7 +87,7 @@ func TestABriefThatIsOfNoUseIsPassedOver(t *testing.T) {
 		"other rules":          `UPDATE briefs SET body = x'7f' || substr(body, 2)`,
 		"cut":                  `UPDATE briefs SET body = substr(body, 1, length(body) - 1)`,
 		"more than it says":    `UPDATE briefs SET body = body || x'00'`,
-		"of one row of nobody": `UPDATE briefs SET body = x'0201'`,
+		"of one row of nobody": `UPDATE briefs SET body = x'0201000000'`,
 		"empty":                `UPDATE briefs SET body = x''`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,6 +111,32 @@ func TestABriefThatIsOfNoUseIsPassedOver(t *testing.T) {
 			}
 			if len(brief[150].Raw) == 0 {
 				t.Error("a finish was told in brief")
+			}
+		})
+	}
+}
+
+// However little the briefs are of use, a page costs what is on it.
+func TestAPageInBriefDecodesNoMoreThanIsOnIt(t *testing.T) {
+	for name, query := range map[string]string{
+		"other rules": `UPDATE briefs SET body = x'7f' || substr(body, 2)`,
+		"cut":         `UPDATE briefs SET body = substr(body, 1, length(body) - 1)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := openMemory(t)
+			l := openLog(t, j, testSource("act_a"))
+			commit(t, l, -1, "", deltas(t, 0, "word")...)
+			// What cannot be decoded shows whether it is.
+			for _, q := range []string{query, `UPDATE rows SET body = x'00' WHERE id = (SELECT max(id) FROM rows)`} {
+				if _, err := j.db.Exec(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if rows, err := l.Brief(t.Context(), 0, 100); err != nil || len(rows) != 100 {
+				t.Errorf("%d rows, %v", len(rows), err)
+			}
+			if _, err := l.Brief(t.Context(), 0, 300); err == nil {
+				t.Error("a body that cannot be read is passed over")
 			}
 		})
 	}

@@ -74,14 +74,16 @@ func (c *Canvas) line(was, want string, known bool) {
 	}
 	if cells > c.width {
 		want, steady = truncate(want, c.width, ""), false
-		cells = ansi.StringWidth(want)
 	}
 	from := len(c.buf)
 	if known && steady && c.changes(was) && len(c.buf)-from < len(want) {
 		return
 	}
-	c.buf = c.blanks(c.buf[:from], want)
-	if cells < c.width {
+	c.buf = c.buf[:from]
+	if !steady { // a terminal that finds it narrower would leave the end of what stands there
+		c.buf = append(c.buf, ansi.EraseEntireLine...)
+	}
+	if c.buf = c.blanks(c.buf, want); steady && cells < c.width {
 		c.buf = append(c.buf, ansi.EraseLineRight...)
 	}
 }

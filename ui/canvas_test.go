@@ -17,9 +17,10 @@ func TestEveryFrameIsOneSynchronisedUpdate(t *testing.T) {
 		{"frame one\nmore", begin + "\x1b[1Hframe one\x1b[K\x1b[2Hmore\x1b[K\x1b[3H\x1b[K" + end},
 		{"frame one\nmore", ""},
 		{"frame two", begin + "\x1b[1H\x1b[7Gtwo\x1b[2H\x1b[K" + end},
-		{"left out\na\nb\nand this is too wide", begin + "\x1b[1Ha\x1b[K\x1b[2Hb\x1b[K\x1b[3Hand this is" + end},
-		{"a\nb\nand wider 漢", begin + "\x1b[3Hand wider \x1b[K" + end},
+		{"left out\na\nb\nand this is too wide", begin + "\x1b[1Ha\x1b[K\x1b[2Hb\x1b[K\x1b[3H\x1b[2Kand this is" + end},
+		{"a\nb\nand wider 1️⃣", begin + "\x1b[3H\x1b[2Kand wider " + end},
 		{"", begin + "\x1b[1H\x1b[K\x1b[2H\x1b[K\x1b[3H\x1b[K" + end},
+		{"漢", begin + "\x1b[1H\x1b[2K漢" + end},
 	} {
 		if got := string(c.Paint(step.frame, 11, 3)); got != step.want {
 			t.Errorf("%q: %q, want %q", step.frame, got, step.want)

@@ -10,7 +10,8 @@ import (
 	"aipscope/model/aip"
 )
 
-// Kind is what a provider frame does to a turn.
+// Kind is what a provider frame does to a turn. Journals keep its numbers in brief:
+// where one changes its meaning, so do the rules (model.RulesVersion).
 type Kind uint8
 
 const (

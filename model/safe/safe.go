@@ -246,7 +246,7 @@ func (c *cleaner) judge(r rune, rest string, final bool) judgement {
 		c.tail = r
 		return pass
 	}
-	if chains(c.tail) {
+	if chains(c.tail) && r != '‹' { // with which a visible form begins, and joins nothing
 		if c.joins >= maxJoins {
 			return show
 		}

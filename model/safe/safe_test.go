@@ -126,6 +126,7 @@ func hostile() []string {
 	return []string{
 		"", "plain", "\x1b]52;c;aGk=\a", "a\r\nb\r", "👩\u200d💻", "1\ufe0f\u20e3", "می\u200cخ", "\xed\xa0\x80\xed", "\xf0\x9f\x91", "e\u0301\u0301",
 		"\u1100\u1161", "\x1b[31mred\x1b[0m", "\x1b]8;;https://example.com\x1b\\x\x1b]8;;\x1b\\", "\U000E0041\u202e\u2028",
+		"\u1147\u1145\u1147\u1145\u1147\u1145\u1147\u1145\u1145\x85", // as many as may be joined, and what is made visible
 	}
 }
 

@@ -29,20 +29,25 @@ func leaveBackground() { signal.Ignore(syscall.SIGTTOU) }
 type jobs struct {
 	ctx     context.Context // ended: the program is leaving
 	screen  *screen
+	came    chan os.Signal
 	resumed atomic.Bool // a SIGCONT is on its way that suspend knows of
 }
 
-func newJobs(ctx context.Context, s *screen) *jobs { return &jobs{ctx: ctx, screen: s} }
+// newJobs listens from now on: the program asks for the terminal's size once, and any
+// other one must be told.
+func newJobs(ctx context.Context, s *screen) *jobs {
+	j := &jobs{ctx: ctx, screen: s, came: make(chan os.Signal, 4)}
+	signal.Notify(j.came, syscall.SIGCONT, syscall.SIGWINCH)
+	return j
+}
 
 // watch takes the terminal again whenever the process was stopped from outside,
 // until done. SIGTSTP is not caught: the runtime would not give its effect back.
 func (j *jobs) watch(program *tea.Program, done <-chan struct{}) {
-	came := make(chan os.Signal, 4)
-	signal.Notify(came, syscall.SIGCONT, syscall.SIGWINCH)
-	defer signal.Stop(came)
+	defer signal.Stop(j.came)
 	for {
 		select {
-		case s := <-came:
+		case s := <-j.came:
 			switch {
 			case s == syscall.SIGWINCH:
 				program.Send(j.screen.size())

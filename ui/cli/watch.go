@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -154,15 +155,24 @@ func (f *face) close() {
 // there on garbage is collected sooner. A turn that needs more has it.
 const enoughMemory = 160 << 20
 
-// thrifty keeps memory at what is enough while batches come.
+// thrifty keeps memory at what is enough while batches come, unless GOMEMLIMIT says
+// what is.
 func thrifty(batches func(context.Context) (follow.Batch, error)) func(context.Context) (follow.Batch, error) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return batches
+	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	limit := int64(0)
 	return func(ctx context.Context) (follow.Batch, error) {
 		b, err := batches(ctx)
 		metrics.Read(live)
-		// Beside what is in use there must be room, or all time goes into collecting.
-		if want := max(enoughMemory, int64(live[0].Value.Uint64())*5/4); want > limit {
+		// Beside what is in use there must be room, or all time goes into collecting; and
+		// more when no batch comes any more, to look back and to search.
+		room := int64(live[0].Value.Uint64()) / 4
+		if b.Done {
+			room *= 4
+		}
+		if want := max(enoughMemory, int64(live[0].Value.Uint64())+room); want > limit {
 			limit = want
 			debug.SetMemoryLimit(limit)
 		}
