@@ -199,6 +199,25 @@ func TestASecondSignalLeavesAStuckTerminal(t *testing.T) {
 	p.sound()
 }
 
+// Neither does a key: the verdict that is printed last is not waited for without end.
+func TestAKeyLeavesAStuckTerminal(t *testing.T) {
+	t.Parallel()
+	p, term, before, cmd := watchesSlow(t)
+	term.Stop(t)
+	for range 100 { // each has its frame, until there is no room for one
+		term.Type(t, "?")
+	}
+	term.Type(t, "\x03")
+	term.Type(t, "\x03")
+	if code := exitCode(t, cmd); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	if term.State(t) != before {
+		t.Error("the terminal's modes are not what they were")
+	}
+	p.sound()
+}
+
 // What was revealed is not part of what stays behind, however the console is left:
 // by key, by a signal, or for a while.
 func TestNothingRevealedStaysOnTheTerminal(t *testing.T) {

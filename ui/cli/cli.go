@@ -48,6 +48,7 @@ type app struct {
 
 	keeps  bool                    // a console has a keeper beside it
 	end    context.CancelCauseFunc // of the run: with a fault, or nil for a reader who left
+	stuck  chan struct{}           // told when the terminal takes nothing and the run is ending
 	screen atomic.Pointer[screen]  // while a console has the terminal
 	late   atomic.Bool             // the terminal was asked for its background, and has not answered
 }

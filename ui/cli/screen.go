@@ -212,6 +212,7 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	}
 	if !s.give() {
 		s.rescue()
+		signalled(a.stuck)
 	}
 	if cause := context.Cause(ctx); stackOf(cause) != nil {
 		return cause

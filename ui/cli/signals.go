@@ -10,11 +10,12 @@ import (
 
 // untilSignal returns a context that ends with the first signal that asks to
 // leave, with a fault, or with a terminal or a reader that is gone. A second SIGINT or
-// SIGTERM, or patience after the first, does not wait for the work to end, which a terminal
-// that takes no more may hold up: the journal is sound at any moment.
+// SIGTERM, or patience after the first or after a terminal was left that takes no more,
+// does not wait for the work to end, which what is printed last may hold up: the journal is
+// sound at any moment.
 func (a *app) untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	a.end = cancel
+	a.end, a.stuck = cancel, make(chan struct{}, 1)
 	// A write to a reader that is gone, or beyond a limit of the file's size, fails
 	// like any other; it is no reason to die in mid-work.
 	if len(writeSignals) > 0 { // none would mean all
@@ -38,6 +39,8 @@ func (a *app) untilSignal(parent context.Context) (ctx context.Context, stop fun
 			select {
 			case <-late:
 				a.leaveNow()
+			case <-a.stuck:
+				late = time.After(patience)
 			case s := <-came:
 				// A terminal that closes may send SIGHUP more than once.
 				if s != syscall.SIGHUP || count == 0 {
