@@ -33,8 +33,8 @@ type Segment struct {
 	First   uint64   // sequence of the first chunk in it
 	Last    uint64
 
-	in       *strings.Builder // the answer for SegmentText, or its own
-	from, to int              // of its text in there
+	in       *grown // the answer for SegmentText, or its own
+	from, to int    // of its text in there
 }
 
 // Text is the provider's text as it came: unsafe for a terminal. It only grows,
@@ -62,7 +62,7 @@ func (s *Segment) grow(e *Entry, text string) {
 }
 
 // writeIn makes the end of a builder the place of its text.
-func (s *Segment) writeIn(b *strings.Builder) {
+func (s *Segment) writeIn(b *grown) {
 	if s.in == nil {
 		s.in, s.from, s.to = b, b.Len(), b.Len()
 	}
@@ -78,7 +78,7 @@ type Waiting struct {
 type fold struct {
 	family   hermes.Family // of the first frame that names one
 	segments []*Segment
-	answer   *strings.Builder
+	answer   *grown
 	letters  int    // characters in answer
 	inAnswer string // message of the answer's last text
 	textRow  int64  // journal row of the last text
@@ -132,7 +132,7 @@ type contentText struct {
 
 func newFold() fold {
 	return fold{
-		answer:  new(strings.Builder),
+		answer:  new(grown),
 		byKey:   map[string]*Tool{},
 		keyOf:   map[string]string{},
 		running: map[string][]string{},
@@ -306,7 +306,7 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 	}
 	s := t.segment(e, kind, message)
 	if kind != SegmentText {
-		s.writeIn(new(strings.Builder))
+		s.writeIn(new(grown))
 		s.grow(e, text)
 		return
 	}
@@ -385,7 +385,7 @@ func (t *Turn) closing(e *Entry, message, text string) {
 			return
 		}
 		s := t.segment(e, SegmentClosing, fmt.Sprint("closing ", e.Sequence))
-		s.writeIn(new(strings.Builder))
+		s.writeIn(new(grown))
 		e.textAt, e.added = s.len(), len(text)
 		s.write(text)
 	}

@@ -28,6 +28,34 @@ type snapshot struct {
 	tools    []Tool
 }
 
+// grown is a text that only grows. That of a past grows as the turn's did, and shares it.
+type grown struct {
+	along string // another's text, of which it is
+	n     int    // so many bytes, until it says something else
+	own   strings.Builder
+}
+
+func (t *grown) String() string {
+	if t.along != "" {
+		return t.along[:t.n]
+	}
+	return t.own.String()
+}
+
+func (t *grown) Len() int { return len(t.String()) }
+
+func (t *grown) WriteString(s string) {
+	if t.along != "" {
+		if strings.HasPrefix(t.along[t.n:], s) {
+			t.n += len(s)
+			return
+		}
+		t.own.WriteString(t.along[:t.n])
+		t.along = ""
+	}
+	t.own.WriteString(s)
+}
+
 // keepSnapshot keeps a snapshot of the first n entries, which are all that were
 // folded, if it is time for one. What must be copied for it is weighed against the
 // entries since the last, so that all snapshots together hold a few bytes an entry.
@@ -138,15 +166,13 @@ func (t *Turn) restore(p *Turn, s *snapshot) {
 	}
 	p.fold = s.fold
 	p.copyMaps()
-	p.answer = new(strings.Builder)
-	p.answer.WriteString(t.Text()[:s.answered])
+	p.answer = &grown{along: t.Text(), n: s.answered}
 	if k := len(s.segments); k > 0 {
 		was, tail := t.segments[k-1], s.tail
 		if was.in == t.answer {
 			tail.in, tail.from, tail.to = p.answer, was.from, was.from+s.tailText
 		} else if was.in != nil {
-			tail.writeIn(new(strings.Builder))
-			tail.write(was.Text()[:s.tailText])
+			tail.in, tail.to = &grown{along: was.Text(), n: s.tailText}, s.tailText
 		}
 		p.segments = append(slices.Clone(s.segments[:k-1]), &tail)
 		if s.lastText == was {

@@ -170,7 +170,7 @@ func thrifty(batches func(context.Context) (follow.Batch, error)) func(context.C
 		// more when no batch comes any more, to look back and to search.
 		room := int64(live[0].Value.Uint64()) / 4
 		if b.Done {
-			room *= 4
+			room *= 2
 		}
 		if want := max(enoughMemory, int64(live[0].Value.Uint64())+room); want > limit {
 			limit = want

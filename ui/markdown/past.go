@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"sort"
@@ -43,7 +44,11 @@ func (d *Document) keepMark() {
 func (t *tail) share() {
 	plain := t.plain
 	t.forget()
-	t.text = slices.Clip(t.text)
+	if len(t.text) < markSpacing {
+		t.text = bytes.Clone(t.text) // all the text before it stands in the same memory
+	} else {
+		t.text = slices.Clip(t.text)
+	}
 	if t.fenced { // else there is little of it
 		t.plain = plainLines{rows: slices.Clip(plain.rows[:plain.done]), done: plain.done, read: plain.read}
 	}
