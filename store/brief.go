@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -81,11 +82,15 @@ func packBriefs(out []byte, rows []model.Row, sequences []int64) []byte {
 	return out
 }
 
-// tellsOf reports whether a brief is that of the rows, or one of other rules, which is
-// passed over.
-func tellsOf(brief []byte, rows []model.Row) bool {
-	if !bytes.HasPrefix(brief, rules) {
+// tellsOf reports whether what is kept under an id is the brief of the rows, or one of
+// other rules, which is passed over.
+func tellsOf(sealed []byte, id int64, rows []model.Row) bool {
+	if !bytes.HasPrefix(sealed, rules) {
 		return true
+	}
+	brief, ok := unseal(sealed, id)
+	if !ok {
+		return false
 	}
 	sequences := make([]int64, len(rows))
 	for i := range rows {
@@ -96,6 +101,29 @@ func tellsOf(brief []byte, rows []model.Row) bool {
 	}
 	return bytes.Equal(packBriefs(nil, rows, sequences), brief)
 }
+
+// seal appends the sum of a brief and of the id that it is kept under.
+func seal(brief []byte, id int64) []byte {
+	return binary.BigEndian.AppendUint32(brief, sumOf(brief, id))
+}
+
+// unseal takes the sum off, and reports whether it is right: a brief that was damaged
+// may well be read, and would make another turn than its rows do.
+func unseal(sealed []byte, id int64) (brief []byte, ok bool) {
+	n := len(sealed) - crc32.Size
+	if n < 0 {
+		return nil, false
+	}
+	return sealed[:n], binary.BigEndian.Uint32(sealed[n:]) == sumOf(sealed[:n], id)
+}
+
+func sumOf(brief []byte, id int64) uint32 {
+	var of [8]byte
+	binary.BigEndian.PutUint64(of[:], uint64(id))
+	return crc32.Update(crc32.Checksum(of[:], castagnoli), castagnoli, brief)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func appendText(out []byte, s string) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(s))), s...)
@@ -223,7 +251,9 @@ func (j *Journal) readBriefs(ctx context.Context, action, after, through int64, 
 		}
 		last, count := r.id&maxNumber, uint64(1)
 		if k := stretchNamed(r.kind); k != nil && brief != nil {
-			r.rows, _ = unpackBriefs(k.of, last, r.at, string(brief))
+			if brief, ok := unseal(brief, r.id); ok {
+				r.rows, _ = unpackBriefs(k.of, last, r.at, string(brief))
+			}
 			count = uint64(len(r.rows))
 		} else if k != nil {
 			count, _ = binary.Uvarint(r.body)

@@ -89,6 +89,8 @@ func TestABriefThatIsOfNoUseIsPassedOver(t *testing.T) {
 		"more than it says":    `UPDATE briefs SET body = body || x'00'`,
 		"of one row of nobody": `UPDATE briefs SET body = x'0201000000'`,
 		"empty":                `UPDATE briefs SET body = x''`,
+		"of other words":       `UPDATE briefs SET body = CAST(replace(CAST(body AS TEXT), 'word 2', 'WORD 2') AS BLOB)`,
+		"of another stretch":   `UPDATE briefs SET body = (SELECT o.body FROM briefs o WHERE o.id != briefs.id)`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := openMemory(t)

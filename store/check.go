@@ -145,7 +145,7 @@ func (j *Journal) everyRow(ctx context.Context, tx *sql.Tx, h *Health) error {
 			members = append(members, row)
 			return nil
 		})
-		if err == nil && brief != nil && !tellsOf(brief, members) {
+		if err == nil && brief != nil && !tellsOf(brief, id, members) {
 			h.fault("row %d of %s is not what is kept of it in brief", id&maxNumber, names[action])
 		}
 		if err != nil {

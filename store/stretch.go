@@ -288,7 +288,9 @@ func (b *batch) stretch(ctx context.Context, rows []model.Row) (looked int, stor
 		return 0, false, err
 	}
 	if *b.packed = packBriefs((*b.packed)[:0], rows, sequences); len(*b.packed) > 0 {
-		if _, err := b.tx.ExecContext(ctx, insertBriefs, b.action<<numberBits|b.head, *b.packed); err != nil {
+		id := b.action<<numberBits | b.head
+		*b.packed = seal(*b.packed, id)
+		if _, err := b.tx.ExecContext(ctx, insertBriefs, id, *b.packed); err != nil {
 			return 0, false, err
 		}
 	}
