@@ -289,3 +289,24 @@ func TestEndsThatSayTwoThingsAreNotAccepted(t *testing.T) {
 		}
 	}
 }
+
+// A step tells what was known of its tool then, in batches of any size.
+func TestAStepTellsWhatWasKnownThen(t *testing.T) {
+	for _, rec := range turntest.Recordings(t) {
+		rows := rec.Rows(t)
+		turn := model.NewTurn(turntest.Action)
+		var want []model.ToolStep
+		for i := range rows {
+			turn.Apply(rows[i : i+1])
+			for _, step := range turn.ToolSteps()[len(want):] {
+				if tool := turn.Tool(step.Key); step.Label != tool.Label || step.Arguments != tool.Arguments || step.Result != tool.Result {
+					t.Errorf("%s: %+v of %+v", rec.Name, step, tool)
+				}
+				want = append(want, step)
+			}
+		}
+		if got := turnOf(rows).ToolSteps(); !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v", rec.Name, got, want)
+		}
+	}
+}

@@ -100,11 +100,13 @@ type ToolStep struct {
 	Key, Name string
 	Status    ToolStatus
 	Sequence  uint64 // of the chunk that changed it; of its start where the end of the turn did
+
+	Label, Arguments, Result string // as far as they were known then
 }
 
 func (t *Turn) setStatus(tool *Tool, s ToolStatus, sequence uint64) {
 	tool.Status = s
-	t.steps = append(t.steps, ToolStep{tool.Key, tool.Name, s, sequence})
+	t.steps = append(t.steps, ToolStep{tool.Key, tool.Name, s, sequence, tool.Label, tool.Arguments, tool.Result})
 }
 
 // toolOf finds the tool that a change is about.

@@ -288,9 +288,7 @@ func (p *jsonPrinter) newSteps() *stepLines {
 func (p *jsonPrinter) tool(step model.ToolStep) *toolLine {
 	line := &toolLine{Type: "tool", Key: step.Key, Name: step.Name, Status: step.Status, Sequence: &step.Sequence}
 	if p.reveal {
-		if t := p.turn.Tool(step.Key); t != nil {
-			line.Label, line.Arguments, line.Result = t.Label, t.Arguments, t.Result
-		}
+		line.Label, line.Arguments, line.Result = step.Label, step.Arguments, step.Result
 	}
 	return line
 }
