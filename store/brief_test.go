@@ -165,6 +165,21 @@ func TestCheckFindsABriefThatSaysSomethingElse(t *testing.T) {
 	}
 }
 
+// A console that was started before the journal was migrated forgets without knowing
+// of briefs.
+func TestBriefsGoWithTheirStretch(t *testing.T) {
+	j := openMemory(t)
+	l := openLog(t, j, testSource("act_a"))
+	commit(t, l, -1, "", deltas(t, 0, "word")...)
+	if _, err := j.db.Exec(`DELETE FROM rows`); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := j.db.QueryRow(`SELECT count(*) FROM briefs`).Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d briefs are left (%v)", n, err)
+	}
+}
+
 func FuzzBriefs(f *testing.F) {
 	for _, rows := range recordings(f) {
 		var chunks []model.Row

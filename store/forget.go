@@ -127,7 +127,6 @@ func (j *Journal) remove(ctx context.Context, src follow.Source, now time.Time) 
 			args []any
 		}{
 			{`DELETE FROM rows WHERE id > ? AND id <= ?`, []any{id << numberBits, id<<numberBits | head}},
-			{`DELETE FROM briefs WHERE id > ? AND id <= ?`, []any{id << numberBits, id<<numberBits | head}},
 			{`DELETE FROM cursors WHERE action = ?`, []any{id}},
 			{`DELETE FROM actions WHERE id = ?`, []any{id}},
 			{`INSERT INTO forgotten (url, action, at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at`, []any{src.URL, src.Action, nanos(now)}},

@@ -87,6 +87,8 @@ var migrations = []string{`
 `, `
 	-- What a turn needs of the rows in a stretch, under its id (brief.go). It can be worked out from them.
 	CREATE TABLE briefs (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+	-- They go with the stretch, also where a console forgets that does not know of them.
+	CREATE TRIGGER briefs_go AFTER DELETE ON rows BEGIN DELETE FROM briefs WHERE id = OLD.id; END;
 `}
 
 // numberBits are the low bits of rows.id that hold the row's number.
