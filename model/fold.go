@@ -40,32 +40,18 @@ type Segment struct {
 // Text is the provider's text as it came: unsafe for a terminal. It only grows,
 // and costs nothing to take.
 func (s *Segment) Text() string {
-	if s.in == nil {
-		return ""
-	}
 	return s.in.String()[s.from:s.to]
 }
 
 // len is the length of its text.
 func (s *Segment) len() int { return s.to - s.from }
 
-// write appends to the text, which must be the last in its builder.
-func (s *Segment) write(text string) {
-	s.in.WriteString(text)
-	s.to += len(text)
-}
-
-// grow writes what an entry says, which may be told in parts.
+// grow writes what an entry says, which may be told in parts; nothing stands behind
+// the text where it is.
 func (s *Segment) grow(e *Entry, text string) {
 	e.textAt, e.added = s.len()-e.added, e.added+len(text)
-	s.write(text)
-}
-
-// writeIn makes the end of a builder the place of its text.
-func (s *Segment) writeIn(b *grown) {
-	if s.in == nil {
-		s.in, s.from, s.to = b, b.Len(), b.Len()
-	}
+	s.in.WriteString(text)
+	s.to += len(text)
 }
 
 // Waiting is an approval or a question that the turn waits for.
@@ -288,10 +274,11 @@ func (t *Turn) lastSegment() *Segment {
 func (t *Turn) segment(e *Entry, kind SegmentKind, message string) *Segment {
 	s := t.lastSegment()
 	if s == nil || s.Kind != kind || s.Message != message {
-		s = &Segment{Kind: kind, Message: message, First: e.Sequence}
+		s = &Segment{Kind: kind, Message: message, First: e.Sequence, in: new(grown)}
 		t.segments = append(t.segments, s)
 		if kind == SegmentText {
 			t.callStart, t.lastText = 0, s
+			s.in, s.from, s.to = t.answer, t.answer.Len(), t.answer.Len()
 		}
 	}
 	s.Last = e.Sequence
@@ -304,26 +291,22 @@ func (t *Turn) text(e *Entry, kind SegmentKind, message, text string) {
 	if text == "" {
 		return
 	}
-	s := t.segment(e, kind, message)
-	if kind != SegmentText {
-		s.writeIn(new(grown))
-		s.grow(e, text)
-		return
-	}
-	if t.answer.Len() > 0 && t.inAnswer != message {
+	if kind == SegmentText && t.answer.Len() > 0 && t.inAnswer != message {
 		t.answer.WriteString("\n\n")
 		t.letters += 2
 	}
+	s := t.segment(e, kind, message)
+	if s.grow(e, text); kind != SegmentText {
+		return
+	}
 	t.inAnswer = message
 	if shown := strings.TrimRightFunc(text, unicode.IsSpace); shown != "" {
-		at := t.answer.Len()
+		at := s.to - len(text)
 		if t.inkTo == 0 {
 			t.inkFrom = at + len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 		}
 		t.inkTo = at + len(shown)
 	}
-	s.writeIn(t.answer)
-	s.grow(e, text)
 	t.letters += utf8.RuneCountInString(text)
 	e.frame.Message = s.Message // one copy of an ID that every delta repeats
 	e.grew = true
@@ -385,9 +368,8 @@ func (t *Turn) closing(e *Entry, message, text string) {
 			return
 		}
 		s := t.segment(e, SegmentClosing, fmt.Sprint("closing ", e.Sequence))
-		s.writeIn(new(grown))
-		e.textAt, e.added = s.len(), len(text)
-		s.write(text)
+		e.added = 0
+		s.grow(e, text)
 	}
 }
 

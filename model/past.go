@@ -171,7 +171,7 @@ func (t *Turn) restore(p *Turn, s *snapshot) {
 		was, tail := t.segments[k-1], s.tail
 		if was.in == t.answer {
 			tail.in, tail.from, tail.to = p.answer, was.from, was.from+s.tailText
-		} else if was.in != nil {
+		} else {
 			tail.in, tail.to = &grown{along: was.Text(), n: s.tailText}, s.tailText
 		}
 		p.segments = append(slices.Clone(s.segments[:k-1]), &tail)

@@ -141,14 +141,19 @@ type block struct {
 
 const slotBlock = 2048
 
-// place finds the i-th slot, and the block that it is in.
-func (s *slots) place(i int) (*block, *slot) {
+// block is the index of the block in which the i-th slot is.
+func (s *slots) block(i int) int {
 	// Nearly always all blocks but the last are full.
 	k := min(i/slotBlock, len(s.blocks)-1)
 	if b := s.blocks[k]; i < b.first || i >= b.first+len(b.slots) {
 		k = sort.Search(len(s.blocks), func(k int) bool { return s.blocks[k].first > i }) - 1
 	}
-	b := s.blocks[k]
+	return k
+}
+
+// place finds the i-th slot, and the block that it is in.
+func (s *slots) place(i int) (*block, *slot) {
+	b := s.blocks[s.block(i)]
 	return b, &b.slots[i-b.first]
 }
 
@@ -194,7 +199,7 @@ func (t *Turn) insertSlot(i int, e *Entry) {
 	k := len(s.blocks) - 1
 	switch {
 	case i < s.n:
-		k = sort.Search(len(s.blocks), func(k int) bool { return s.blocks[k].first > i }) - 1
+		k = s.block(i)
 		if b := s.blocks[k]; len(b.slots) == slotBlock { // in halves there is room
 			half := *b
 			half.first += slotBlock / 2
@@ -223,8 +228,8 @@ func (t *Turn) insertSlot(i int, e *Entry) {
 
 // remove drops the i-th.
 func (s *slots) remove(i int) {
-	b, _ := s.place(i)
-	k := slices.Index(s.blocks, b)
+	k := s.block(i)
+	b := s.blocks[k]
 	b.slots = slices.Delete(b.slots, i-b.first, i-b.first+1)
 	s.n--
 	for _, later := range s.blocks[k+1:] {

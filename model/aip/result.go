@@ -293,32 +293,35 @@ func textIn(output json.RawMessage) []byte {
 
 // unsaid appends a member, unless its value is what was said.
 func (s *scanner) unsaid(out, key, said []byte) ([]byte, error) {
-	none := out
-	rest, same := said, said != nil
+	none, rest, same := out, said, said != nil
 	out, s.kept = append(append(out, key...), ':'), 0
-	err := s.walk(func(b []byte) error {
-		if s.kept += len(b); s.kept > MaxKept {
-			return ErrTooLarge
+	differs := func() (err error) { // from here on; before, it is what was said
+		same = false
+		out, err = s.keep(out, said[:len(said)-len(rest)])
+		return err
+	}
+	err := s.walk(func(b []byte) (err error) {
+		if same && bytes.HasPrefix(rest, b) {
+			rest = rest[len(b):]
+			return nil
 		}
 		if same {
-			if bytes.HasPrefix(rest, b) {
-				rest = rest[len(b):]
-				return nil
+			if err := differs(); err != nil {
+				return err
 			}
-			same, out = false, append(out, said[:len(said)-len(rest)]...)
 		}
-		out = append(out, b...)
-		return nil
+		out, err = s.keep(out, b)
+		return err
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case same && len(rest) == 0:
 		return none, nil
-	case same: // it is the beginning of what was said
-		out = append(out, said[:len(said)-len(rest)]...)
+	case same:
+		err = differs()
 	}
-	return out, nil
+	return out, err
 }
 
 // rewrite reads an object or an array, whichever opening says, member by member.

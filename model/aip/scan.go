@@ -159,17 +159,22 @@ func (s *scanner) more(closing byte) (bool, error) {
 // value appends the next value to dst, byte for byte.
 func (s *scanner) value(dst []byte) ([]byte, error) {
 	s.kept = 0
-	err := s.walk(func(b []byte) error {
-		if s.kept += len(b); s.kept > MaxKept {
-			return ErrTooLarge
-		}
-		if free := cap(dst) - len(dst); s.kept > 64<<10 && free < len(b) {
-			dst = slices.Grow(dst, max(s.kept/2, len(b))) // what is large is copied thrice at most
-		}
-		dst = append(dst, b...)
-		return nil
+	err := s.walk(func(b []byte) (err error) {
+		dst, err = s.keep(dst, b)
+		return err
 	})
 	return dst, err
+}
+
+// keep appends a piece of the value at hand to dst.
+func (s *scanner) keep(dst, b []byte) ([]byte, error) {
+	if s.kept += len(b); s.kept > MaxKept {
+		return dst, ErrTooLarge
+	}
+	if free := cap(dst) - len(dst); s.kept > 64<<10 && free < len(b) {
+		dst = slices.Grow(dst, max(s.kept/2, len(b))) // what is large is copied thrice at most
+	}
+	return append(dst, b...), nil
 }
 
 // skip consumes the next value and holds none of it.
