@@ -131,46 +131,16 @@ func appendText(out []byte, s string) []byte {
 
 var errBrief = errors.New("rows that are kept in brief cannot be read")
 
-// briefReader reads what packBriefs wrote.
-type briefReader struct {
-	rest string
-	bad  bool
-}
-
-func (r *briefReader) take(n uint64) string {
-	if r.bad = r.bad || n > uint64(len(r.rest)); r.bad {
-		return ""
-	}
-	s := r.rest[:n]
-	r.rest = r.rest[n:]
-	return s
-}
-
-func (r *briefReader) unsigned() (n uint64) {
-	for shift := 0; shift < 64; shift += 7 {
-		b := r.take(1)
-		if b == "" {
-			return 0
-		}
-		if n |= uint64(b[0]&0x7f) << shift; b[0] < 0x80 {
-			return n
-		}
-	}
-	r.bad = true
-	return 0
-}
-
-func (r *briefReader) signed() int64 {
-	n := r.unsigned()
-	return int64(n>>1) ^ -int64(n&1)
-}
-
-func (r *briefReader) text() string { return r.take(r.unsigned()) }
-
 // unpackBriefs makes the rows of a stretch; last is its number. Rows that are not told
 // in brief have their number and kind alone.
-func unpackBriefs(kind model.RowKind, last, at int64, body string) ([]model.Row, error) {
-	r := briefReader{rest: body}
+func unpackBriefs(kind model.RowKind, last, at int64, body []byte) ([]model.Row, error) {
+	r := packed{rest: body}
+	all := string(body) // of which all texts are parts
+	text := func() string {
+		size := uint64(len(r.take(r.unsigned())))
+		end := uint64(len(all) - len(r.rest))
+		return all[end-size : end]
+	}
 	rules, count := r.unsigned(), r.unsigned()
 	if r.bad || rules != model.RulesVersion || count == 0 || count > maxStretch || int64(count) > last {
 		return nil, errBrief
@@ -187,12 +157,12 @@ func unpackBriefs(kind model.RowKind, last, at int64, body string) ([]model.Row,
 		k := r.unsigned()
 		switch {
 		case k == uint64(len(labels))+1:
-			kind, family, does := r.text(), r.text(), r.text()
+			kind, family, does := text(), text(), text()
 			if r.bad = r.bad || len(does) != 1; r.bad {
 				return nil, errBrief
 			}
 			// They are kept for long, and the rest of the body is not.
-			labels = append(labels, label{aip.ChunkKind(strings.Clone(kind)), hermes.Family(strings.Clone(family)), hermes.Kind(does[0]), strings.Clone(r.text()), strings.Clone(r.text())})
+			labels = append(labels, label{aip.ChunkKind(strings.Clone(kind)), hermes.Family(strings.Clone(family)), hermes.Kind(does[0]), strings.Clone(text()), strings.Clone(text())})
 		case k > uint64(len(labels)):
 			return nil, errBrief
 		case k == 0:
@@ -205,11 +175,11 @@ func unpackBriefs(kind model.RowKind, last, at int64, body string) ([]model.Row,
 			b.At = timeOf(at + r.signed())
 		} else {
 			copy(b.Digest[:], r.take(uint64(len(b.Digest))))
-			b.Frame = hermes.Frame{Family: l.family, Kind: l.does, Name: l.name, Message: l.message, Text: r.text()}
+			b.Frame = hermes.Frame{Family: l.family, Kind: l.does, Name: l.name, Message: l.message, Text: text()}
 		}
 		rows[i] = made.Row(kind, number, timeOf(at), &b, len(rows)-1-i)
 	}
-	if r.bad || r.rest != "" {
+	if r.bad || len(r.rest) > 0 {
 		return nil, errBrief
 	}
 	return rows, nil
@@ -252,7 +222,7 @@ func (j *Journal) readBriefs(ctx context.Context, action, after, through int64, 
 		last, count := r.id&maxNumber, uint64(1)
 		if k := stretchNamed(r.kind); k != nil && brief != nil {
 			if brief, ok := unseal(brief, r.id); ok {
-				r.rows, _ = unpackBriefs(k.of, last, r.at, string(brief))
+				r.rows, _ = unpackBriefs(k.of, last, r.at, brief)
 			}
 			count = uint64(len(r.rows))
 		} else if k != nil {

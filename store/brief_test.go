@@ -198,7 +198,7 @@ func FuzzBriefs(f *testing.F) {
 		if events {
 			kind = model.RowEvent
 		}
-		rows, err := unpackBriefs(kind, 900, 5, string(body))
+		rows, err := unpackBriefs(kind, 900, 5, body)
 		for i, r := range rows {
 			if err != nil || r.Number != int64(900-len(rows)+1+i) || r.Size() < 0 {
 				t.Fatalf("%+v, %v", r, err)

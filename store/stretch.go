@@ -116,46 +116,61 @@ var errStretch = errors.New("a stretch of rows cannot be read")
 // unpack reads what pack wrote; last is the number of the stretch. The bodies share
 // its memory.
 func unpack(last, at int64, body []byte) ([]member, error) {
-	bad := false
-	unsigned := func() uint64 {
-		n, size := binary.Uvarint(body)
-		if bad = bad || size <= 0; bad {
-			return 0
-		}
-		body = body[size:]
-		return n
-	}
-	signed := func() int64 {
-		n, size := binary.Varint(body)
-		if bad = bad || size <= 0; bad {
-			return 0
-		}
-		body = body[size:]
-		return n
-	}
-	count := unsigned()
-	if bad || count == 0 || count > maxStretch || int64(count) > last {
+	r := packed{rest: body}
+	count := r.unsigned()
+	if r.bad || count == 0 || count > maxStretch || int64(count) > last {
 		return nil, errStretch
 	}
 	members := make([]member, count)
 	sizes := make([]uint64, count)
 	sequence := int64(0)
 	for i := range members {
-		sequence += signed()
-		at += signed()
+		sequence += r.signed()
+		at += r.signed()
 		members[i] = member{number: last - int64(count) + 1 + int64(i), sequence: sequence, at: at}
-		sizes[i] = unsigned()
+		sizes[i] = r.unsigned()
 	}
 	for i := range members {
-		if bad || sizes[i] > uint64(len(body)) {
-			return nil, errStretch
-		}
-		members[i].body, body = body[:sizes[i]:sizes[i]], body[sizes[i]:]
+		members[i].body = r.take(sizes[i])
 	}
-	if len(body) > 0 {
+	if r.bad || len(r.rest) > 0 {
 		return nil, errStretch
 	}
 	return members, nil
+}
+
+// packed reads what was packed, from its beginning; bad says that it was not.
+type packed struct {
+	rest []byte
+	bad  bool
+}
+
+func (p *packed) took(size int) {
+	if p.bad = p.bad || size <= 0; !p.bad {
+		p.rest = p.rest[size:]
+	}
+}
+
+func (p *packed) unsigned() uint64 {
+	n, size := binary.Uvarint(p.rest)
+	p.took(size)
+	return n
+}
+
+func (p *packed) signed() int64 {
+	n, size := binary.Varint(p.rest)
+	p.took(size)
+	return n
+}
+
+// take returns the next n bytes, which share the memory, or nil.
+func (p *packed) take(n uint64) []byte {
+	if p.bad = p.bad || n > uint64(len(p.rest)); p.bad {
+		return nil
+	}
+	b := p.rest[:n:n]
+	p.rest = p.rest[n:]
+	return b
 }
 
 // known is what a batch has learnt of an action's stretches of one kind.
