@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +59,9 @@ func (f *face) console() ui.Config {
 	cfg.Save, cfg.Tmux, cfg.Notify = f.save, f.getenv("TMUX") != "", f.set.notify(f.getenv)
 	if f.log != nil {
 		cfg.Export = f.export
-		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) { return allRows(ctx, f.log, after) }
+		cfg.Rows = func(ctx context.Context, after int64) ([]model.Row, error) {
+			return f.log.Brief(ctx, after, math.MaxInt)
+		}
 	}
 	cfg.Terminal = func(seq string) error {
 		if err := f.onScreen(seq); !errors.Is(err, errNoScreen) {

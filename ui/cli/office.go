@@ -17,7 +17,6 @@ import (
 	"aipscope/follow/client"
 	"aipscope/model"
 	"aipscope/model/mask"
-	"aipscope/store"
 	"aipscope/ui"
 
 	"github.com/adrg/xdg"
@@ -186,21 +185,4 @@ func (t *table) submitted(ctx context.Context, action string, req model.Request)
 		s.err = actor.Post(t.life, req)
 	})
 	return cfg, nil
-}
-
-// allRows reads an action's rows above a number.
-func allRows(ctx context.Context, log *store.Log, after int64) ([]model.Row, error) {
-	const page = 4096
-	var all []model.Row
-	for {
-		rows, err := log.Brief(ctx, after, page)
-		if err != nil {
-			return nil, fmt.Errorf("read journal: %w", err)
-		}
-		all = append(all, rows...)
-		if len(rows) < page {
-			return all, nil
-		}
-		after = rows[len(rows)-1].Number
-	}
 }

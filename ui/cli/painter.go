@@ -94,19 +94,21 @@ func signalled(c chan struct{}) {
 // heard waits until a word was written, for so long at most if that is not 0. It is
 // errNoScreen where it was not.
 func (p *painter) heard(written <-chan error, most time.Duration) error {
-	var over <-chan time.Time
-	if most > 0 {
-		t := time.NewTimer(most)
-		defer t.Stop()
-		over = t.C
-	}
 	select {
 	case err := <-written:
 		return err
 	case <-p.ended:
-	case <-over:
+	case <-after(most):
 	}
 	return errNoScreen
+}
+
+// after is time.After, and never where there is no time.
+func after(d time.Duration) <-chan time.Time {
+	if d <= 0 {
+		return nil
+	}
+	return time.After(d)
 }
 
 // run draws until done, or until something cannot be written.

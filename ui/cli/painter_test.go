@@ -54,6 +54,14 @@ func (e *easel) drew(parts ...string) {
 	e.took = nil
 }
 
+// frames shows so many, each as soon as the painter has looked at the one before.
+func (e *easel) frames(n int) {
+	for i := range n {
+		e.frame(fmt.Sprint("frame ", i))
+		synctest.Wait()
+	}
+}
+
 // rests checks that nothing is to come, and nothing waits for it.
 func (e *easel) rests() {
 	e.t.Helper()
@@ -75,10 +83,7 @@ func TestAFrameIsDrawnAtOnceAndThenTheNewestOnly(t *testing.T) {
 		e.drew("one")
 		e.rests()
 		start := time.Now()
-		for i := range 100 {
-			e.frame(fmt.Sprint("frame ", i))
-			synctest.Wait()
-		}
+		e.frames(100)
 		time.Sleep(framesApart)
 		e.drew("frame 0", "99")
 		if d := e.at[len(e.at)-1].Sub(start); d != framesApart {
@@ -135,10 +140,7 @@ func TestATerminalThatTakesNothingHoldsUpNobody(t *testing.T) {
 		e.drew("ours")
 		e.rests()
 		e.full = make(chan struct{})
-		for i := range 10 {
-			e.frame(fmt.Sprint("frame ", i))
-			synctest.Wait()
-		}
+		e.frames(10)
 		start := time.Now()
 		if err := e.heard(e.say("theirs", drawNoMore), giveTime); err != errNoScreen || time.Since(start) != giveTime {
 			t.Errorf("%v after %v", err, time.Since(start))

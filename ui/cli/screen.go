@@ -187,14 +187,8 @@ func (a *app) runScreen(ctx context.Context, m tea.Model, in, out *os.File, time
 	program := tea.NewProgram(model, options...)
 	a.spawn(func() { jobs.watch(program, done) })
 	a.spawn(func() {
-		var over <-chan time.Time
-		if timeout > 0 {
-			t := time.NewTimer(timeout)
-			defer t.Stop()
-			over = t.C
-		}
 		select {
-		case <-over:
+		case <-after(timeout):
 		case <-ctx.Done():
 		case <-done:
 			return
